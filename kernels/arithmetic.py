@@ -1,0 +1,261 @@
+"""Arithmetic on items: add, sub, mul, div, pow, extrema, selection."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .registry import Uniform, elementwise
+
+POSITIVE = Uniform(0.2, 3.0)
+
+
+@elementwise(samples=Uniform(), reference=np.add, public=())
+def add(input, other):
+    """Sum of two tensors, `input + other`."""
+    return input + other
+
+
+@add.grad("input", composite=True)
+def _(g):
+    return g
+
+
+@add.grad("other", composite=True)
+def _(g):
+    return g
+
+
+@elementwise(samples=Uniform(), reference=lambda x, y, a: x + a * y, node="AddBackward0", public=())
+def add_scaled(input, other, alpha):
+    """`input + alpha * other`, the form of `add` with a factor."""
+    return input + alpha * other
+
+
+@add_scaled.grad("input", composite=True)
+def _(g):
+    return g
+
+
+@add_scaled.grad("other", composite=True)
+def _(g, alpha):
+    return g * alpha
+
+
+_NO_BOOL_SUB = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+    "`~` or `logical_not()` operator instead."
+)
+
+
+@elementwise(samples=Uniform(), reference=np.subtract, bool_error=_NO_BOOL_SUB, public=())
+def sub(input, other):
+    """Difference of two tensors, `input - other`."""
+    return input - other
+
+
+@sub.grad("input", composite=True)
+def _(g):
+    return g
+
+
+@sub.grad("other", composite=True)
+def _(g):
+    return -g
+
+
+@elementwise(samples=Uniform(), reference=lambda x, y: y - x, node="RsubBackward1", bool_error=_NO_BOOL_SUB, public=())
+def rsub(input, other):
+    """Reflected difference, `other - input`."""
+    return other - input
+
+
+@rsub.grad("input", composite=True)
+def _(g):
+    return -g
+
+
+@rsub.grad("other", composite=True)
+def _(g):
+    return g
+
+
+@elementwise(samples=Uniform(), reference=np.multiply)
+def mul(input, other):
+    """Product of two tensors, item by item."""
+    return input * other
+
+
+@mul.grad("input", composite=True)
+def _(g, other):
+    return g * other
+
+
+@mul.grad("other", composite=True)
+def _(g, input):
+    return g * input
+
+
+@elementwise(samples=(Uniform(), POSITIVE), reference=np.divide, result="float")
+def div(input, other):
+    """Quotient of two tensors, item by item; integers divide to the default float dtype."""
+    return input / other
+
+
+@div.grad("input", composite=True)
+def _(g, other):
+    return g / other
+
+
+@div.grad("other", composite=True)
+def _(g, input, other):
+    return -g * ((input / other) / other)
+
+
+@elementwise(samples=POSITIVE, reference=np.reciprocal, result="float")
+def reciprocal(input):
+    """`1 / input`."""
+    return 1 / input
+
+
+@reciprocal.grad("input", composite=True)
+def _(g, out):
+    return -g * (out * out)
+
+
+@elementwise(
+    samples=Uniform(),
+    reference=np.negative,
+    bool_error="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+    "the `~` or `logical_not()` operator instead.",
+)
+def neg(input):
+    """`-input`."""
+    return -input
+
+
+@neg.grad("input", composite=True)
+def _(g):
+    return -g
+
+
+@elementwise(samples=Uniform(away_from=(0.0,)), reference=np.abs, name="abs")
+def absolute(input):
+    """Absolute value. Its gradient at 0 is 0."""
+    return abs(input)
+
+
+@absolute.grad("input")
+def _(g, input):
+    return g if input > 0 else -g if input < 0 else g * 0
+
+
+@absolute.vjp("input")
+def _(g, input):
+    return g * sign(input)
+
+
+@elementwise(samples=Uniform(away_from=(0.0,)), reference=np.sign)
+def sign(input):
+    """-1, 0 or 1. Its gradient is 0; NaN has sign 0, as in PyTorch."""
+    return 1 if input > 0 else -1 if input < 0 else 0
+
+
+@sign.grad("input")
+def _(g):
+    return g * 0
+
+
+@elementwise(samples=POSITIVE, reference=np.power, name="pow", node="PowBackward0", public=())
+def power(input, exponent):
+    """`input` to the power `exponent`, item by item.
+
+    The gradient for the exponent is 0 where the base is 0 and the exponent is not negative.
+    """
+    if exponent == 2:  # loop-invariant for a number, so squares need no call of pow
+        return input * input
+    return input**exponent
+
+
+@power.grad("input")
+def _(g, input, exponent):
+    if exponent == 2:
+        return g * (2 * input)
+    return g * 0 if exponent == 0 else g * (exponent * input ** (exponent - 1))
+
+
+@power.vjp("input")
+def _(g, input, exponent):
+    if isinstance(exponent, (int, float)):
+        return g * 0 if exponent == 0 else g * (exponent * power(input, exponent - 1))
+    return where(exponent == 0, g * 0, g * (exponent * power_tensor(input, exponent - 1)))
+
+
+@power.grad("exponent")
+def _(g, input, exponent, out):
+    return g * 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
+
+
+@elementwise(samples=POSITIVE, reference=np.power, name="pow.Tensor", node="PowBackward1", public=())
+def power_tensor(input, exponent):
+    """`pow` with a tensor exponent (its nodes are PyTorch's `PowBackward1`)."""
+    return input**exponent
+
+
+@power_tensor.grad("input")
+def _(g, input, exponent):
+    return g * 0 if exponent == 0 else g * (exponent * input ** (exponent - 1))
+
+
+@power_tensor.grad("exponent")
+def _(g, input, exponent, out):
+    return g * 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
+
+
+@elementwise(samples=Uniform(), reference=np.maximum, public=("function", "method"))
+def maximum(input, other):
+    """The larger of two items; NaN if either is. Equal items share the gradient."""
+    return input if input >= other or input != input else other
+
+
+@maximum.grad("input")
+def _(g, input, other):
+    return g * 0.5 if input == other else g * 0 if input < other else g
+
+
+@maximum.grad("other")
+def _(g, input, other):
+    return g * 0.5 if input == other else g * 0 if other < input else g
+
+
+@elementwise(samples=Uniform(), reference=np.minimum, public=("function", "method"))
+def minimum(input, other):
+    """The smaller of two items; NaN if either is. Equal items share the gradient."""
+    return input if input <= other or input != input else other
+
+
+@minimum.grad("input")
+def _(g, input, other):
+    return g * 0.5 if input == other else g * 0 if input > other else g
+
+
+@minimum.grad("other")
+def _(g, input, other):
+    return g * 0.5 if input == other else g * 0 if other > input else g
+
+
+@elementwise(samples=Uniform(), reference=lambda c, x, y: np.where(c != 0, x, y), public=())
+def where(condition: bool, input, other):
+    """Items of `input` where `condition` holds, of `other` elsewhere."""
+    return input if condition else other
+
+
+@where.grad("input")
+def _(g, condition):
+    return g if condition else g * 0
+
+
+@where.grad("other")
+def _(g, condition):
+    return g * 0 if condition else g

@@ -1,0 +1,159 @@
+"""Where compiled kernels live on disk.
+
+A generated kernel is a module file named by the hash of its own text, so a change of a helper, a constant, a dtype or an
+order of derivative is another file and Numba's disk cache cannot return stale code. The files lie in a per-user
+directory keyed by everything else that decides the machine code: the sources of this package, the versions of Python,
+Numba and llvmlite, and the CPU. Reading a cached kernel back is executing it, so a directory that others may write to is
+never used.
+
+`NUMGRAD_CACHE_DIR` sets the place; an unwritable one falls back to a temporary directory for this process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import importlib.util
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def load_module(text: str) -> ModuleType:
+    """The module with this source text, written to the cache directory when it is not there yet, and imported."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:24]
+    name = f"_numgrad_kernel_{digest}"
+    module = sys.modules.get(name)
+    if module is not None:
+        return module
+    path = directory() / f"{name}.py"
+    try:
+        current = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        current = None
+    if current != text:
+        _write_atomically(path, text)
+    # Numba's cache needs a real module: it looks the name up in sys.modules when it unpickles a kernel.
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+def compile_cached(dispatcher: Any, signature: Any) -> Callable[..., Any]:
+    """Compile a caching Numba dispatcher for one signature and return its C entry point.
+
+    A damaged cache entry (truncated, foreign) is deleted and compiled again, with one warning.
+    """
+    try:
+        dispatcher.compile(signature)
+    except Exception as error:
+        if not _discard_entry(dispatcher):
+            raise
+        warnings.warn(
+            f"numgrad: a damaged kernel cache entry was discarded and compiled again ({type(error).__name__}: {error})",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        dispatcher.recompile() if dispatcher.signatures else dispatcher.compile(signature)
+    return next(iter(dispatcher.overloads.values())).entry_point
+
+
+def _discard_entry(dispatcher: Any) -> bool:
+    """Delete a dispatcher's files on disk. False when there were none: then the error was not the cache's."""
+    module_file = Path(dispatcher.py_func.__code__.co_filename)
+    entries = list((module_file.parent / "__pycache__").glob(f"{module_file.stem}.*.nb[ci]"))
+    for entry in entries:
+        entry.unlink(missing_ok=True)
+    return bool(entries)
+
+
+@functools.cache
+def directory() -> Path:
+    """The directory for this process's kernels; made on first use."""
+    wanted = os.environ.get("NUMGRAD_CACHE_DIR") or _user_cache_directory()
+    if wanted:
+        try:
+            return _private_directory(Path(wanted).expanduser() / _environment_key())
+        except OSError as error:
+            reason = str(error)
+    else:
+        reason = "there is no home directory"
+    fallback = tempfile.mkdtemp(prefix="numgrad-")
+    atexit.register(shutil.rmtree, fallback, ignore_errors=True)
+    warnings.warn(
+        f"numgrad: compiled kernels are kept in a temporary directory for this process only ({reason}); "
+        "set NUMGRAD_CACHE_DIR to a writable directory of your own",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return Path(fallback)
+
+
+def _user_cache_directory() -> str | None:
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME")
+        if not base:
+            home = os.path.expanduser("~")
+            base = os.path.join(home, ".cache") if home not in ("~", "/") else None
+    return os.path.join(base, "numgrad") if base else None
+
+
+def _private_directory(path: Path) -> Path:
+    """Make `path` with mode 0700 and check that nobody else can put code there. Raises OSError when they can."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if hasattr(os, "getuid"):
+        status = path.stat()
+        if status.st_uid != os.getuid():
+            raise PermissionError(f"{path} belongs to another user")
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise PermissionError(f"{path} can be written by other users")
+    with tempfile.TemporaryFile(dir=path):
+        pass
+    return path
+
+
+@functools.cache
+def _environment_key() -> str:
+    """Hash of everything beside a kernel's text that decides its machine code."""
+    import llvmlite
+    import llvmlite.binding
+    import numba
+
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    features = llvmlite.binding.get_host_cpu_features().flatten()
+    for part in (sys.version, numba.__version__, llvmlite.__version__, llvmlite.binding.get_host_cpu_name(), features):
+        digest.update(b"\0" + part.encode())
+    return digest.hexdigest()[:16]
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    """Write a file so that another process sees all of it or none."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        # The same time stamp in every process: Numba's index is keyed by it.
+        os.utime(temporary, (0, 0))
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,160 @@
+"""Matrix products. On the CPU they are BLAS's, through NumPy; on CUDA a tiled kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .array import Array
+from .registry import Sample, op
+
+
+@op(samples=[Sample(((3, 4), (4, 2))), Sample(((1, 1), (1, 5))), Sample(((2, 0), (0, 3)))], reference=np.matmul)
+def mm(input, mat2):
+    """Product of two matrices, (n, m) and (m, p) to (n, p)."""
+
+
+@mm.kernel("cpu")
+def _(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    return np.dot(input, mat2)
+
+
+@mm.kernel("cuda")
+def _(input: Array, mat2: Array) -> Array:
+    from . import cuda
+
+    out = cuda.empty((input.shape[0], mat2.shape[1]), input.dtype, input.device)
+    cuda.matmul(input, mat2, out)
+    return out
+
+
+@mm.grad("input")
+def _(g, mat2):
+    return g @ mat2.mT
+
+
+@mm.grad("mat2")
+def _(g, input):
+    return input.mT @ g
+
+
+@mm.fused_backward("cpu")
+def _(g: np.ndarray, input: np.ndarray, mat2: np.ndarray, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    return (np.dot(g, mat2.T) if needs[0] else None, np.dot(input.T, g) if needs[1] else None)
+
+
+@op(samples=[Sample(((3,), (2, 4), (4, 3))), Sample(((2, 3), (2, 4), (4, 3)))], reference=lambda b, x, y: b + x @ y)
+def addmm(input, mat1, mat2):
+    """`input + mat1 @ mat2`, `input` broadcast: (p,) or (n, p), (n, m), (m, p) to (n, p)."""
+
+
+@addmm.kernel("cpu")
+def _(input: np.ndarray, mat1: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    out = np.dot(mat1, mat2)
+    out += input
+    return out
+
+
+@addmm.grad("input")
+def _(g, input_shape):
+    return g.sum_to_size(input_shape)
+
+
+@addmm.grad("mat1")
+def _(g, mat2):
+    return g @ mat2.mT
+
+
+@addmm.grad("mat2")
+def _(g, mat1):
+    return mat1.mT @ g
+
+
+@addmm.fused_backward("cpu")
+def _(
+    g: np.ndarray, input_shape: tuple[int, ...], mat1: np.ndarray, mat2: np.ndarray, needs: tuple[bool, ...]
+) -> tuple[Any, ...]:
+    bias = None
+    if needs[0]:
+        from .reductions import sum_to_shape
+
+        bias = sum_to_shape(g, input_shape)
+    return (bias, np.dot(g, mat2.T) if needs[1] else None, np.dot(mat1.T, g) if needs[2] else None)
+
+
+@op(samples=[Sample(((5,), (5,))), Sample(((0,), (0,)))], reference=np.dot)
+def dot(input, tensor):
+    """Inner product of two vectors."""
+
+
+@dot.kernel("cpu")
+def _(input: np.ndarray, tensor: np.ndarray) -> np.ndarray:
+    return np.asarray(np.dot(input, tensor))
+
+
+@dot.grad("input")
+def _(g, tensor):
+    return g * tensor
+
+
+@dot.grad("tensor")
+def _(g, input):
+    return g * input
+
+
+@op(samples=[Sample(((3, 4), (4,)))], reference=np.matmul)
+def mv(input, vec):
+    """Product of a matrix (n, m) and a vector (m,)."""
+
+
+@mv.kernel("cpu")
+def _(input: np.ndarray, vec: np.ndarray) -> np.ndarray:
+    return np.dot(input, vec)
+
+
+@mv.grad("input")
+def _(g, vec):
+    return g.unsqueeze(-1) * vec
+
+
+@mv.grad("vec")
+def _(g, input):
+    return mv(input.mT, g)
+
+
+@op(samples=[Sample(((2, 3, 4), (2, 4, 2)))], reference=np.matmul)
+def bmm(input, mat2):
+    """Products of matrices in a batch, (b, n, m) and (b, m, p) to (b, n, p)."""
+
+
+@bmm.kernel("cpu")
+def _(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    return np.matmul(input, mat2)
+
+
+@bmm.kernel("cuda")
+def _(input: Array, mat2: Array) -> Array:
+    from . import cuda
+
+    out = cuda.empty((*input.shape[:2], mat2.shape[2]), input.dtype, input.device)
+    cuda.matmul(input, mat2, out)
+    return out
+
+
+@bmm.grad("input")
+def _(g, mat2):
+    return bmm(g, mat2.mT)
+
+
+@bmm.grad("mat2")
+def _(g, input):
+    return bmm(input.mT, g)
+
+
+@bmm.fused_backward("cpu")
+def _(g: np.ndarray, input: np.ndarray, mat2: np.ndarray, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    return (
+        np.matmul(g, mat2.swapaxes(1, 2)) if needs[0] else None,
+        np.matmul(input.swapaxes(1, 2), g) if needs[1] else None,
+    )

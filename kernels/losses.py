@@ -1,0 +1,233 @@
+"""Losses and what they are made of: log_softmax, nll_loss, mse_loss."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .array import Shape
+from .cpu import loop
+from .registry import Sample, op
+
+
+# ---------------------------------------------------------------------------------------------------- log_softmax
+@loop
+def log_softmax_rows(x, out):
+    for r in range(x.shape[0]):
+        row = x[r]
+        target = out[r]
+        n = row.shape[0]
+        top = row[0]
+        for i in range(1, n):
+            if row[i] > top:
+                top = row[i]
+        total = _A(0)  # noqa: F821
+        for i in range(n):
+            target[i] = _exp(row[i] - top)  # noqa: F821
+        for i in range(n):
+            total += target[i]
+        shift = top + _T(math.log(total))  # noqa: F821
+        for i in range(n):
+            target[i] = row[i] - shift
+
+
+@loop
+def log_softmax_backward_rows(g, out, result):
+    for r in range(g.shape[0]):
+        total = _A(0)  # noqa: F821
+        for i in range(g.shape[1]):
+            total += g[r, i]
+        scale = _T(total)  # noqa: F821
+        for i in range(g.shape[1]):
+            result[r, i] = g[r, i] - _exp(out[r, i]) * scale  # noqa: F821
+
+
+def _along_last(dim: int, *arrays: np.ndarray) -> list[np.ndarray]:
+    """Contiguous copies (or views) with dimension `dim` last, as (rows, n)."""
+    moved = [np.ascontiguousarray(np.moveaxis(a, dim, -1)) for a in arrays]
+    return [a.reshape(-1, a.shape[-1]) for a in moved]
+
+
+def _from_last(rows: np.ndarray, shape: Shape, dim: int) -> np.ndarray:
+    moved = shape[:dim] + shape[dim + 1 :] + (shape[dim],)
+    return np.moveaxis(rows.reshape(moved), -1, dim)
+
+
+def _log_softmax_reference(x: np.ndarray, dim: int) -> np.ndarray:
+    shifted = x - x.max(dim, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(dim, keepdims=True))
+
+
+@op(
+    samples=[Sample(((3, 4),), {"dim": 1}), Sample(((2, 3, 4),), {"dim": 1})],
+    reference=_log_softmax_reference,
+)
+def log_softmax(input, *, dim):
+    """Logarithm of softmax along a dimension, without overflow."""
+
+
+@log_softmax.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> np.ndarray:
+    if not input.shape:
+        return np.zeros_like(input)
+    if not input.size:
+        return input.copy()
+    (rows,) = _along_last(dim, input)
+    out = np.empty_like(rows)
+    log_softmax_rows(rows, out)
+    return _from_last(out, input.shape, dim)
+
+
+@log_softmax.grad("input")
+def _(g, out, dim):
+    return g - out.exp() * g.sum(dim, keepdim=True)
+
+
+@log_softmax.fused_backward("cpu")
+def _(g: np.ndarray, out: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    if not g.shape or not g.size:
+        return (np.zeros_like(g),)
+    grads, outs = _along_last(dim, g, out)
+    result = np.empty_like(grads)
+    log_softmax_backward_rows(grads, outs, result)
+    return (_from_last(result, g.shape, dim),)
+
+
+# ---------------------------------------------------------------------------------------------------- nll_loss
+def _check_targets(target: np.ndarray, classes: int, ignore_index: int) -> np.ndarray:
+    """Which rows count. Raises IndexError, with PyTorch's text, for a target that is no class."""
+    counted = target != ignore_index
+    bad = counted & ((target < 0) | (target >= classes))
+    if bad.any():
+        raise IndexError(f"Target {int(target[bad].reshape(-1)[0])} is out of bounds.")
+    return counted
+
+
+def _picked(input: np.ndarray, target: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    index = np.where(counted, target, 0)[:, None]
+    return np.where(counted, -np.take_along_axis(input, index, 1)[:, 0], 0).astype(input.dtype)
+
+
+@op(
+    samples=[
+        Sample(((3, 4), [1, 0, 3]), {"reduction": "mean"}),
+        Sample(((3, 4), [1, 0, 3]), {"reduction": "sum"}),
+        Sample(((3, 4), [1, -100, 3]), {"reduction": "none"}),
+    ],
+    reference=lambda x, target, reduction, ignore_index: _nll(x, target, reduction, ignore_index),
+)
+def nll_loss(input, target, *, reduction="mean", ignore_index=-100):
+    """Negative log likelihood: minus the item of each row of (n, classes) log-probabilities at its int64 target.
+
+    Raises IndexError for a target outside [0, classes) that is not `ignore_index`.
+    """
+
+
+def _nll(input: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
+    counted = _check_targets(target, input.shape[1], ignore_index)
+    losses = _picked(input, target, counted)
+    if reduction == "none":
+        return losses
+    total = losses.sum(dtype=np.float64)
+    if reduction == "mean":
+        count = int(counted.sum())
+        total = total / count if count else math.nan
+    return np.asarray(total, input.dtype)
+
+
+@nll_loss.kernel("cpu")
+def _(input: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
+    return _nll(input, target, reduction, ignore_index)
+
+
+@nll_loss.grad("input")
+def _(g, target, input_shape, reduction, ignore_index):
+    return nll_loss_backward(g, target, shape=input_shape, reduction=reduction, ignore_index=ignore_index)
+
+
+@op(
+    samples=[Sample(((), [1, 0]), {"shape": (2, 3), "reduction": "sum"})],
+    reference=lambda g, target, shape, reduction, ignore_index: np.where(
+        np.arange(shape[1]) == target[:, None], -g, 0.0
+    ),
+)
+def nll_loss_backward(g, target, *, shape, reduction, ignore_index=-100):
+    """Gradient of `nll_loss` for its input. Linear in `g`."""
+
+
+@nll_loss_backward.kernel("cpu")
+def _(g: np.ndarray, target: np.ndarray, shape: Shape, reduction: str, ignore_index: int) -> np.ndarray:
+    counted = _check_targets(target, shape[1], ignore_index)
+    out = np.zeros(shape, g.dtype)
+    weight = -g / max(int(counted.sum()), 1) if reduction == "mean" else -g
+    rows = np.flatnonzero(counted)
+    out[rows, target[rows]] = np.broadcast_to(weight, target.shape)[rows]
+    return out
+
+
+@nll_loss_backward.grad("g")
+def _(g, target, reduction, ignore_index):
+    return nll_loss(g, target, reduction=reduction, ignore_index=ignore_index)
+
+
+# ---------------------------------------------------------------------------------------------------- mse_loss
+@loop
+def squared_difference_sum(x, y):
+    total = _A(0)  # noqa: F821
+    n = x.shape[0]
+    for start in range(0, n, 256):
+        partial = _T(0)  # noqa: F821
+        for i in range(start, min(start + 256, n)):
+            difference = x[i] - y[i]
+            partial += difference * difference
+        total += partial
+    return total
+
+
+def _reduce(values: np.ndarray, reduction: str) -> np.ndarray:
+    if reduction == "none":
+        return values
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(values.mean() if reduction == "mean" and values.size else values.sum() / (1 if reduction == "sum" else 0), values.dtype)
+
+
+@op(
+    samples=[Sample(((3, 2), (3, 2)), {"reduction": r}) for r in ("mean", "sum", "none")],
+    reference=lambda x, y, reduction: _reduce((x - y) ** 2, reduction),
+)
+def mse_loss(input, target, *, reduction="mean"):
+    """Squared difference of two tensors of one shape: its mean, its sum, or ("none") each item."""
+
+
+@mse_loss.kernel("cpu")
+def _(input: np.ndarray, target: np.ndarray, reduction: str) -> np.ndarray:
+    if reduction == "none":
+        return np.square(input - target)
+    total = squared_difference_sum(*(np.ascontiguousarray(a).reshape(-1) for a in (input, target)))
+    if reduction == "mean":
+        total = total / input.size if input.size else math.nan
+    return np.asarray(total, input.dtype)
+
+
+@mse_loss.grad("input")
+def _(g, input, target, reduction):
+    return g * (input - target) * _mse_scale(input.shape, reduction)
+
+
+@mse_loss.grad("target")
+def _(g, input, target, reduction):
+    return g * (target - input) * _mse_scale(input.shape, reduction)
+
+
+def _mse_scale(shape: Shape, reduction: str) -> float:
+    return 2.0 / max(math.prod(shape), 1) if reduction == "mean" else 2.0
+
+
+@mse_loss.fused_backward("cpu")
+def _(
+    g: np.ndarray, input: np.ndarray, target: np.ndarray, reduction: str, needs: tuple[bool, ...]
+) -> tuple[Any, ...]:
+    first = (input - target) * (g * g.dtype.type(_mse_scale(input.shape, reduction)))
+    return (first if needs[0] else None, -first if needs[1] else None)

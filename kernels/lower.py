@@ -1,0 +1,628 @@
+"""The front end: a plain Python scalar function becomes a `Function` of the scalar IR.
+
+The accepted language is a closed subset of Python: numbers and booleans in local variables, arithmetic, comparisons,
+`and`/`or`/`not`, conditional expressions, `if`, `while`, `for` over `range`, `break`, `continue`, early `return`,
+several returned values, functions of `math`, and calls of other such functions. Everything else is refused with a
+`DifferentiationError` that shows the line. Captured numbers and functions are frozen when the function is lowered.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import linecache
+import math
+import operator
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .scalar_function import (
+    DifferentiationError,
+    Function,
+    Names,
+    Operand,
+    Statement,
+    error_at,
+    literal_kind,
+    variable_kinds,
+    walk,
+    without_dead_code,
+)
+
+_BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+_UNARY = {ast.USub: "neg", ast.UAdd: "id", ast.Not: "not", ast.Invert: "~"}
+_COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+_FOLDED = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc exp exp2 expm1 floor gamma hypot isfinite "
+    "isinf isnan lgamma log log10 log1p log2 sin sinh sqrt tan tanh trunc"
+).split()
+_NUMPY_NAMES = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
+    "atanh": "arctanh",
+}  # fmt: skip
+_TWO_OPERANDS = frozenset({"atan2", "copysign", "hypot", "pow"})
+_ANY_NUMBER = frozenset({"max", "min"})
+
+
+def _primitives() -> dict[Any, str]:
+    table: dict[Any, str] = {
+        abs: "abs", max: "max", min: "min", round: "round", pow: "pow", float: "float", int: "int", bool: "bool",
+        math.fabs: "abs", math.pow: "pow", np.abs: "abs", np.power: "pow",
+    }  # fmt: skip
+    for name in _MATH:
+        table[getattr(math, name)] = name
+        on_numpy = getattr(np, _NUMPY_NAMES.get(name, name), None)
+        if on_numpy is not None:
+            table[on_numpy] = name
+    return table
+
+
+PRIMITIVES = _primitives()
+"""What a callable means as an IR op. `np.maximum` is missing on purpose: it treats NaN otherwise than `max`."""
+
+
+def lower(function: Callable[..., Any]) -> Function:
+    """Lower a plain Python function (or what Numba's `njit` made of it) to a `Function`; the same one every time.
+
+    Parameters annotated `int` or `bool` are of that kind, all others of the op's dtype. Keyword-only parameters follow
+    the positional ones.
+
+    >>> def scaled(x, k: int = 2):
+    ...     return k * math.sin(x)
+    >>> lower(scaled)
+    <scalar function scaled(x, k) -> 1>
+
+    Raises:
+        DifferentiationError: The function, or one that it calls, uses something outside the accepted language.
+    """
+    return _lower(plain_function(function), ())
+
+
+def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function in a Numba dispatcher or in anything else that has a `py_func`."""
+    plain = getattr(function, "py_func", function)
+    if not isinstance(plain, types.FunctionType):
+        raise DifferentiationError(f"{function!r} is not a Python function: only functions written in Python can be lowered")
+    return plain
+
+
+_lowered: weakref.WeakKeyDictionary[Callable[..., Any], Function] = weakref.WeakKeyDictionary()
+
+
+def _lower(function: Callable[..., Any], callers: tuple[Callable[..., Any], ...]) -> Function:
+    known = _lowered.get(function)
+    if known is None:
+        known = _lowered[function] = _FunctionLowering(function, callers).lowered()
+    return known
+
+
+# ---------------------------------------------------------------------------------------------------- source text
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def _definition(function: Any) -> ast.FunctionDef | ast.Lambda:
+    """The syntax tree of a function, from its file: line numbers are then the file's own."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    if not text:
+        raise DifferentiationError(
+            f"the source of '{function.__qualname__}' is not available: define it in a file or a notebook cell"
+        )
+    found: list[ast.FunctionDef | ast.Lambda] = []
+    for node in ast.walk(_parsed(text)):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            found += [node] * (first == code.co_firstlineno)
+        elif isinstance(node, ast.Lambda) and code.co_name == "<lambda>" and node.lineno == code.co_firstlineno:
+            found.append(node)
+    if len(found) > 1:  # several lambdas on one line: the columns tell which
+        positions = set(code.co_positions())
+        found = [node for node in found if isinstance(node, ast.Lambda) and _span(node.body) in positions]
+    if not found:
+        raise error_at(f"the source of '{function.__qualname__}' has changed", code.co_filename, code.co_firstlineno)
+    return found[0]
+
+
+def _span(node: ast.expr) -> tuple[int | None, int | None, int | None, int | None]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _annotated_kind(annotation: ast.expr | None) -> str:
+    if isinstance(annotation, ast.Constant):  # written as a string
+        name = annotation.value
+    else:
+        name = annotation.id if isinstance(annotation, ast.Name) else None
+    return name if name in ("int", "bool") else "real"
+
+
+# ---------------------------------------------------------------------------------------------------- expressions
+
+
+class ExpressionLowering:
+    """Turns expressions into statements appended to the current block.
+
+    Args:
+        names: Makes the names of temporaries.
+        environment: Operands that names stand for.
+    """
+
+    def __init__(self, names: Names, environment: dict[str, Operand]) -> None:
+        self.names = names
+        self.environment = environment
+        self.statements: list[Statement] = []
+        self.line = 0
+
+    def fail(self, node: ast.AST, message: str) -> NoReturn:
+        """Refuse a construct."""
+        raise DifferentiationError(message)
+
+    def emit(self, op: str, *args: Operand, target: str | None = None) -> str:
+        """Append `target = op(*args)`, with a fresh temporary unless a target is named."""
+        target = target or self.names("t")
+        self.statements.append(Statement(op, (target,), args, self.line))
+        return target
+
+    def in_block(self, write: Callable[[], object]) -> list[Statement]:
+        """The statements that `write` appends, as a block of their own."""
+        outer, self.statements = self.statements, []
+        try:
+            write()
+            return self.statements
+        finally:
+            self.statements = outer
+
+    def branch(self, condition: Operand, body: Callable[[], Operand], orelse: Callable[[], Operand]) -> Operand:
+        """A conditional expression: only the side that `condition` picks is evaluated."""
+        if isinstance(condition, bool):
+            return body() if condition else orelse()
+        target = self.names("t")
+        sides = [self.in_block(lambda side=side: self.emit("id", side(), target=target)) for side in (body, orelse)]
+        self.statements.append(Statement("if", (), (condition,), self.line, *sides))
+        return target
+
+    def expression(self, node: ast.expr) -> Operand:
+        """Lower an expression; gives the variable or literal that holds its value."""
+        match node:
+            case ast.Constant(value=bool() | int() | float() as value):
+                return value
+            case ast.Constant(value=value):
+                self.fail(node, f"the constant {value!r} is not a real number")
+            case ast.Name(id=name) if name in self.environment:
+                return self.environment[name]
+            case ast.Name() | ast.Attribute():
+                return self.captured_number(node)
+            case ast.BinOp(left=left, op=kind, right=right):
+                return self.binary(node, kind, self.expression(left), self.expression(right))
+            case ast.UnaryOp(op=kind, operand=operand):
+                return self.unary(kind, self.expression(operand))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                condition = self.expression(test)
+                return self.branch(condition, lambda: self.expression(body), lambda: self.expression(orelse))
+            case ast.BoolOp(op=kind, values=values):
+                return self.boolean(isinstance(kind, ast.And), values)
+            case ast.Compare():
+                return self.comparison(node)
+            case ast.Call():
+                return self.call(node, 1)[0]
+        self.fail(node, f"{_describe(node)} cannot be used in a scalar function: it computes with single numbers")
+
+    def binary(self, node: ast.AST, kind: ast.operator, left: Operand, right: Operand) -> Operand:
+        op = _BINARY.get(type(kind))
+        if op is None:
+            self.fail(node, f"the operator {type(kind).__name__} is not supported between numbers")
+        return self.emit(op, left, right)
+
+    def unary(self, kind: ast.unaryop, operand: Operand) -> Operand:
+        if isinstance(kind, ast.USub) and literal_kind_or_none(operand) in ("int", "real"):
+            return -operand  # type: ignore[operator]
+        return self.emit(_UNARY[type(kind)], operand)
+
+    def boolean(self, conjunction: bool, values: Sequence[ast.expr]) -> Operand:
+        first = self.expression(values[0])
+        if len(values) == 1:
+            return first
+        decided: Operand = first if not _is_condition(values[0]) else not conjunction
+        rest = functools.partial(self.boolean, conjunction, values[1:])
+        if conjunction:
+            return self.branch(first, rest, lambda: decided)
+        return self.branch(first, lambda: decided, rest)
+
+    def comparison(self, node: ast.Compare) -> Operand:
+        left = self.expression(node.left)
+        result: Operand | None = None
+        for kind, comparator in zip(node.ops, node.comparators, strict=True):
+            op = _COMPARISONS.get(type(kind))
+            if op is None:
+                self.fail(node, f"the comparison {type(kind).__name__} is not supported between numbers")
+            right = self.expression(comparator)
+            link: Operand
+            if isinstance(left, str) or isinstance(right, str):
+                link = self.emit(op, left, right)
+            else:
+                link = bool(_FOLDED[op](left, right))
+            result = link if result is None else self.branch(result, lambda link=link: link, lambda: False)  # type: ignore[misc]
+            left = right
+        assert result is not None
+        return result
+
+    def primitive(self, node: ast.Call, op: str) -> Operand:
+        """A call of a known function: `max(a, b, c)` becomes two steps, `pow(a, b)` is `a ** b`."""
+        if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
+            self.fail(node, f"'{ast.unparse(node.func)}' takes plain positional numbers here")
+        count = len(node.args)
+        expected = 2 if op in _TWO_OPERANDS else 1
+        if count != expected and not (op in _ANY_NUMBER and count >= 2):
+            self.fail(node, f"'{ast.unparse(node.func)}' takes {'at least two' if op in _ANY_NUMBER else expected} here")
+        args = [self.expression(arg) for arg in node.args]
+        if op in _ANY_NUMBER:
+            return functools.reduce(lambda left, right: self.emit(op, left, right), args)
+        return self.emit("**" if op == "pow" else op, *args)
+
+    def captured_number(self, node: ast.Name | ast.Attribute) -> Operand:
+        """A name that is not a local variable."""
+        self.fail(node, f"name '{ast.unparse(node)}' is not defined")
+
+    def call(self, node: ast.Call, outputs: int) -> Sequence[Operand]:
+        """Lower a call that must give the number of `outputs`."""
+        assert isinstance(node.func, ast.Name)
+        return (self.primitive(node, node.func.id),)
+
+
+def literal_kind_or_none(operand: Operand) -> str | None:
+    """The kind of a literal; None for a variable."""
+    return None if isinstance(operand, str) else literal_kind(operand)
+
+
+def _is_condition(node: ast.expr) -> bool:
+    """Whether an expression is certainly a bool, so that `a and b` is `b if a else False`."""
+    if isinstance(node, ast.BoolOp):
+        return all(map(_is_condition, node.values))
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+
+
+_DESCRIPTIONS = {
+    "Subscript": "indexing", "List": "a list", "Dict": "a dict", "Set": "a set", "Tuple": "a tuple (other than returned)",
+    "ListComp": "a comprehension", "GeneratorExp": "a comprehension", "JoinedStr": "a string", "Lambda": "a nested function",
+    "FunctionDef": "a nested function", "Try": "try/except", "Raise": "raise", "With": "with", "Assert": "assert",
+    "Global": "global", "Nonlocal": "nonlocal", "Delete": "del", "Import": "import", "ImportFrom": "import",
+    "ClassDef": "a class", "NamedExpr": "an assignment expression", "Match": "match", "Yield": "yield",
+}  # fmt: skip
+
+
+def _describe(node: ast.AST) -> str:
+    name = type(node).__name__
+    return _DESCRIPTIONS.get(name, f"'{name}'")
+
+
+# ---------------------------------------------------------------------------------------------------- functions
+
+
+class _FunctionLowering(ExpressionLowering):
+    """Lowers one function definition."""
+
+    def __init__(self, function: Any, callers: tuple[Callable[..., Any], ...]) -> None:
+        self.function, self.callers = function, (*callers, function)
+        self.file = function.__code__.co_filename
+        self.definition = _definition(function)
+        captured = inspect.getclosurevars(function).nonlocals
+        self.scope = {**vars(builtins), **function.__globals__, **captured}
+        self.outputs: int | None = None
+        arguments = self.definition.args
+        if arguments.vararg or arguments.kwarg:
+            self.fail(self.definition, "*args and **kwargs are not supported: name each parameter")
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        self.parameters = [parameter.arg for parameter in parameters]
+        self.kinds = {parameter.arg: _annotated_kind(parameter.annotation) for parameter in parameters}
+        stored = _stored_names(self.definition)
+        self.assigned = {name for name, in_for in stored if not in_for}
+        local = {name: name for name in (*self.parameters, *(name for name, _ in stored))}
+        super().__init__(Names(local), dict(local))
+        self.bound = set(self.parameters)
+
+    def fail(self, node: ast.AST, message: str) -> NoReturn:
+        raise error_at(message, self.file, getattr(node, "lineno", self.definition.lineno))
+
+    def lowered(self) -> Function:
+        """The whole function, checked and without dead code."""
+        definition = self.definition
+        if isinstance(definition, ast.Lambda):
+            self.line = definition.body.lineno
+            self.return_values(definition.body, definition.body)
+        else:
+            self.block(definition.body)
+        if self.outputs is None:
+            self.fail(definition, "a scalar function must return a number")
+        if not _always_returns(self.statements):
+            self.fail(definition, "a scalar function must return a number on every path; this one can end without a return")
+        name = self.function.__name__.replace("<lambda>", "lambda_")
+        function = Function(name, self.parameters, self.statements, self.outputs, self.kinds, self.file)
+        _check_kinds(function)
+        return without_dead_code(function)
+
+    # -- statements
+
+    def block(self, body: Sequence[ast.stmt]) -> None:
+        for node in body:
+            self.line = node.lineno
+            self.statement(node)
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                self.assign(target, value)
+            case ast.Assign():
+                self.fail(node, "chained assignment is not supported: write one assignment a line")
+            case ast.AnnAssign(target=target, value=value):
+                if value is not None:
+                    self.assign(target, value)
+            case ast.AugAssign(target=target, op=kind, value=value):
+                name = self.target_name(target)
+                old = self.expression(ast.copy_location(ast.Name(name, ast.Load()), target))
+                self.store(name, self.binary(node, kind, old, self.expression(value)))
+            case ast.If():
+                self.conditional(node)
+            case ast.While():
+                self.while_loop(node)
+            case ast.For():
+                self.for_loop(node)
+            case ast.Return(value=value):
+                if value is None:
+                    self.fail(node, "a scalar function must return a number")
+                self.return_values(node, value)
+            case ast.Break() | ast.Continue():
+                self.statements.append(Statement(type(node).__name__.lower(), line=self.line))
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                pass
+            case ast.Expr():
+                self.fail(node, "this expression has no effect: a scalar function only computes what it returns")
+            case _:
+                self.fail(node, f"{_describe(node)} cannot be used in a scalar function: it computes with single numbers")
+
+    def target_name(self, target: ast.expr) -> str:
+        if not isinstance(target, ast.Name):
+            self.fail(target, "only local variables can be assigned: return what you compute instead of storing it")
+        return target.id
+
+    def store(self, name: str, value: Operand) -> None:
+        """`name = value`, by renaming the temporary just made where that is all it takes."""
+        last = self.statements[-1] if self.statements else None
+        if last is not None and last.targets == (value,) and value not in self.environment:
+            self.statements[-1] = Statement(last.op, (name,), last.args, last.line, callee=last.callee)
+        else:
+            self.emit("id", value, target=name)
+        self.bound.add(name)
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        if not isinstance(target, ast.Tuple):
+            self.store(self.target_name(target), self.expression(value))
+            return
+        names = [self.target_name(element) for element in target.elts]
+        if isinstance(value, ast.Tuple):
+            if len(value.elts) != len(names):
+                self.fail(value, f"cannot unpack {len(value.elts)} values into {len(names)} names")
+            values: Sequence[Operand] = [self.emit("id", self.expression(element)) for element in value.elts]
+        elif isinstance(value, ast.Call):
+            values = self.call(value, len(names))
+        else:
+            self.fail(value, "only a tuple or the result of a call can be unpacked")
+        for name, item in zip(names, values, strict=True):
+            self.emit("id", item, target=name)
+            self.bound.add(name)
+
+    def conditional(self, node: ast.If) -> None:
+        line, condition = self.line, self.expression(node.test)
+        before = set(self.bound)
+        body = self.in_block(lambda: self.block(node.body))
+        after_body, self.bound = self.bound, before
+        orelse = self.in_block(lambda: self.block(node.orelse))
+        self.bound |= after_body  # bound on some path: what cannot be proved unbound is accepted
+        self.statements.append(Statement("if", (), (condition,), line, body, orelse))
+
+    def while_loop(self, node: ast.While) -> None:
+        if node.orelse:
+            self.fail(node.orelse[0], "'else' after a loop is not supported")
+        line = self.line
+
+        def body() -> None:
+            condition = self.expression(node.test)
+            if condition is not True:
+                self.statements.append(Statement("if", (), (condition,), line, [], [Statement("break", line=line)]))
+            self.block(node.body)
+
+        self.bind_loop(node)
+        self.statements.append(Statement("loop", (), (), line, self.in_block(body)))
+
+    def for_loop(self, node: ast.For) -> None:
+        if node.orelse:
+            self.fail(node.orelse[0], "'else' after a loop is not supported")
+        iterable = node.iter
+        if not (isinstance(iterable, ast.Call) and self.resolved(iterable.func) is range and not iterable.keywords):
+            self.fail(node, "a 'for' loop must run over range(...)")
+        name = self.target_name(node.target)
+        line, bounds = self.line, [self.expression(bound) for bound in iterable.args]
+        counter = self.names(f"{name}_next") if name in self.assigned else name  # Python lets the body change it
+
+        def body() -> None:
+            if counter != name:
+                self.emit("id", counter, target=name)
+            self.block(node.body)
+
+        self.bind_loop(node)
+        self.statements.append(Statement("for", (counter,), tuple(bounds), line, self.in_block(body)))
+
+    def bind_loop(self, node: ast.stmt) -> None:
+        """What a loop's body assigns may be bound at its head, by the iteration before."""
+        self.bound.update(name for name, _ in _stored_names(node))
+
+    def return_values(self, node: ast.AST, value: ast.expr) -> None:
+        elements = value.elts if isinstance(value, ast.Tuple) else [value]
+        values: Sequence[Operand]
+        if len(elements) == 1 and isinstance(value, ast.Call) and self.helper_outputs(value) > 1:
+            values = self.call(value, self.helper_outputs(value))
+        else:
+            values = [self.expression(element) for element in elements]
+        if self.outputs not in (None, len(values)) or not values:
+            self.fail(node, f"every return must give the same number of values; this gives {len(values)}")
+        self.outputs = len(values)
+        self.statements.append(Statement("return", (), tuple(values), self.line))
+
+    # -- names and calls
+
+    def resolved(self, node: ast.expr) -> Any:
+        """What a global name or an attribute of a module stands for; None if nothing."""
+        if isinstance(node, ast.Name):
+            return None if node.id in self.environment else self.scope.get(node.id)
+        if isinstance(node, ast.Attribute):
+            owner = self.resolved(node.value)
+            return getattr(owner, node.attr, None) if inspect.ismodule(owner) else None
+        return None
+
+    def expression(self, node: ast.expr) -> Operand:
+        if isinstance(node, ast.Name) and node.id in self.environment and node.id not in self.bound:
+            self.fail(node, f"local variable '{node.id}' is read before any assignment to it")
+        return super().expression(node)
+
+    def captured_number(self, node: ast.Name | ast.Attribute) -> Operand:
+        value, name = self.resolved(node), ast.unparse(node)
+        if isinstance(value, bool | np.bool_):
+            return bool(value)
+        if isinstance(value, int | float):
+            return value
+        if isinstance(value, np.integer | np.floating):
+            number: int | float = value.item()
+            return number
+        if value is not None:
+            self.fail(node, f"'{name}' is a {type(value).__name__}: only numbers can be captured; pass it as an argument")
+        if isinstance(node, ast.Attribute) and self.resolved(node.value) is None:
+            self.fail(node, f"'{name}': numbers have no attributes in a scalar function")
+        self.fail(node, f"name '{name}' is not defined")
+
+    def helper(self, node: ast.Call) -> Function | None:
+        """The lowered function that is called; None if it is no function written in Python."""
+        callee = self.resolved(node.func)
+        plain = getattr(callee, "py_func", callee)
+        if not isinstance(plain, types.FunctionType) or _primitive(callee) is not None:
+            return None
+        if plain in self.callers:
+            self.fail(node, f"'{ast.unparse(node.func)}' calls itself: recursion is not supported, write a loop")
+        return _lower(plain, self.callers)
+
+    def helper_outputs(self, node: ast.Call) -> int:
+        helper = self.helper(node)
+        return 1 if helper is None else helper.outputs
+
+    def call(self, node: ast.Call, outputs: int) -> Sequence[Operand]:
+        callee, name = self.resolved(node.func), ast.unparse(node.func)
+        primitive = _primitive(callee)
+        helper = self.helper(node)
+        found = 1 if helper is None else helper.outputs
+        if primitive is None and helper is None:
+            if callee is None:
+                self.fail(node, f"'{name}' is not a function that can be called here")
+            self.fail(
+                node, f"no derivative is known for '{name}': use functions of math, or a helper written in plain Python"
+            )
+        if found != outputs:
+            self.fail(node, f"'{name}' returns {found} value{'s' * (found > 1)}, but {outputs} expected here")
+        if primitive is not None:
+            return (self.primitive(node, primitive),)
+        assert helper is not None
+        targets = tuple(self.names("t") for _ in range(outputs))
+        arguments = self.bound_arguments(node, getattr(callee, "py_func", callee))
+        self.statements.append(
+            Statement("call", targets, tuple(arguments[p] for p in helper.parameters), self.line, callee=helper)
+        )
+        return targets
+
+    def bound_arguments(self, node: ast.Call, plain: Callable[..., Any]) -> dict[str, Operand]:
+        """The operand for each parameter of a helper, defaults included."""
+        if any(isinstance(arg, ast.Starred) for arg in node.args) or any(k.arg is None for k in node.keywords):
+            self.fail(node, "*args and **kwargs are not supported: name each argument")
+        try:
+            given = inspect.signature(plain).bind(*node.args, **{str(k.arg): k.value for k in node.keywords})
+        except TypeError as error:
+            self.fail(node, f"{plain.__name__}(): {error}")
+        operands = {name: self.expression(value) for name, value in given.arguments.items()}
+        for name, parameter in inspect.signature(plain).parameters.items():
+            default = parameter.default
+            if name not in operands:
+                if not isinstance(default, bool | int | float):
+                    self.fail(node, f"the default of '{name}' is not a number: pass it as an argument")
+                operands[name] = default
+        return operands
+
+
+def _primitive(callee: Any) -> str | None:
+    try:
+        return PRIMITIVES.get(callee)
+    except TypeError:  # not hashable
+        return None
+
+
+def _stored_names(node: ast.AST) -> list[tuple[str, bool]]:
+    """The names assigned in a node, and whether as the target of a `for`."""
+    targets = {id(inner.target) for inner in ast.walk(node) if isinstance(inner, ast.For)}
+    return [
+        (inner.id, id(inner) in targets)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+    ]
+
+
+def _always_returns(body: Sequence[Statement]) -> bool:
+    """Whether control cannot run off the end of a block."""
+    for statement in body:
+        if statement.op == "return":
+            return True
+        if statement.op == "if" and _always_returns(statement.body) and _always_returns(statement.orelse):
+            return True
+        if statement.op == "loop" and not _breaks(statement.body):
+            return True
+    return False
+
+
+def _breaks(body: Sequence[Statement]) -> bool:
+    """Whether a block leaves the loop it is in; inner loops keep their own breaks."""
+    return any(s.op == "break" or (s.op == "if" and (_breaks(s.body) or _breaks(s.orelse))) for s in body)
+
+
+def _check_kinds(function: Function) -> None:
+    """Refuse a real where only an integer or a bool can stand."""
+    kinds = variable_kinds(function)
+
+    def is_real(operand: Operand) -> bool:
+        return (kinds[operand] if isinstance(operand, str) else literal_kind(operand)) == "real"
+
+    for statement in walk(function.body):
+        if statement.op == "for" and any(map(is_real, statement.args)):
+            raise error_at(
+                "range() needs integers: convert with int(...), or annotate the parameter with ': int'",
+                function.file,
+                statement.line,
+            )
+        if statement.callee is not None:
+            for argument, (name, kind) in zip(statement.args, statement.callee.kinds.items(), strict=True):
+                if kind != "real" and is_real(argument):
+                    raise error_at(
+                        f"parameter '{name}' of '{statement.callee.name}' is annotated {kind}, but gets a real number",
+                        function.file,
+                        statement.line,
+                    )

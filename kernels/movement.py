@@ -1,0 +1,277 @@
+"""Ops that make, copy and join data: full, clone, copy_, fill_, casts, cat, stack, and gradients of views."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import cpu
+from .array import Array, Shape, contiguous_strides
+from .registry import Sample, Uniform, elementwise, op
+
+Layout = tuple[Shape, Shape, int]
+
+
+def backend(device: str) -> ModuleType:
+    """The module with a device's loops: `cpu`, or `cuda` (imported when first asked for)."""
+    if device == cpu.DEVICE:
+        return cpu
+    from . import cuda
+
+    return cuda
+
+
+# ---------------------------------------------------------------------------------------------------- elementwise
+@elementwise(samples=Uniform(), reference=np.copy, public=())
+def clone(input):
+    """A copy with memory of its own."""
+    return input
+
+
+@clone.grad("input", composite=True)
+def _(g):
+    return g
+
+
+@elementwise(
+    samples=Uniform(),
+    reference=lambda x, y: np.broadcast_to(y, x.shape),
+    result="first",
+    node="CopyBackwards",
+    public=(),
+)
+def copy(input, src):
+    """`src`, in the shape and dtype of `input`: what `input.copy_(src)` writes."""
+    return src
+
+
+@copy.grad("input")
+def _(g):
+    return g * 0
+
+
+@copy.grad("src", composite=True)
+def _(g):
+    return g
+
+
+@elementwise(samples=Uniform(), reference=lambda x, y: np.broadcast_to(y, x.shape), result="first", public=("in-place",))
+def fill(input, value):
+    """`value` everywhere, in the shape and dtype of `input`: what `input.fill_(value)` writes."""
+    return value
+
+
+@fill.grad("input")
+def _(g):
+    return g * 0
+
+
+@fill.grad("value", composite=True)
+def _(g):
+    return g
+
+
+@elementwise(samples=Uniform(), reference=np.zeros_like, result="first", public=("in-place",))
+def zero(input):
+    """Zeros: what `input.zero_()` writes."""
+    return 0
+
+
+@zero.grad("input")
+def _(g):
+    return g * 0
+
+
+# ---------------------------------------------------------------------------------------------------- factories, casts
+@op(samples=[Sample((), {"size": (2, 3), "fill_value": 1.5, "dtype": "float32", "device": "cpu"})],
+    reference=lambda size, fill_value, dtype, device: np.full(size, fill_value, dtype),
+    differentiable=False)  # fmt: skip
+def full(*, size, fill_value, dtype, device):
+    """A new tensor with every item `fill_value`; None leaves the items undefined."""
+
+
+@full.kernel("cpu")
+@full.kernel("cuda")
+def _(size: Shape, fill_value: Any, dtype: str, device: str) -> Array:
+    loops = backend(device)
+    out = loops.empty(size, np.dtype(dtype), device)
+    if fill_value is not None:
+        loops.fill(out, fill_value)
+    return out
+
+
+@op(samples=[Sample((), {"start": 0, "end": 5, "step": 2, "dtype": "int64", "device": "cpu"})],
+    reference=lambda start, end, step, dtype, device: np.arange(start, end, step).astype(dtype),
+    differentiable=False)  # fmt: skip
+def arange(*, start, end, step, dtype, device):
+    """Numbers from `start` up to but not including `end`, `step` apart."""
+
+
+@arange.kernel("cpu")
+@arange.kernel("cuda")
+def _(start: float, end: float, step: float, dtype: str, device: str) -> Array:
+    # start + i * step in float64, as PyTorch counts: the length never depends on rounding of a running sum.
+    count = max(0, math.ceil((end - start) / step))
+    values = start + np.arange(count) * step
+    return backend(device).from_host(values.astype(dtype), device)
+
+
+@op(samples=[Sample(((2, 3),), {"dtype": "float64", "device": "cpu"})],
+    reference=lambda x, dtype, device: x.astype(dtype), node="ToCopyBackward0")  # fmt: skip
+def to_copy(input, *, dtype, device):
+    """A copy in another dtype, on another device, or both."""
+
+
+@to_copy.kernel("cpu")
+def _(input: np.ndarray, dtype: str, device: str) -> Array:
+    with np.errstate(invalid="ignore", over="ignore"):
+        values = np.ascontiguousarray(input).astype(dtype)
+    return backend(device).from_host(values, device)
+
+
+@to_copy.kernel("cuda")
+def _(input: Array, dtype: str, device: str) -> Array:
+    from . import cuda
+
+    if device.startswith("cuda"):
+        out = cuda.empty(input.shape, np.dtype(dtype), device)
+        cuda.copy(input, out)
+        return out
+    return cpu.from_host(cuda.to_host(input).astype(dtype))
+
+
+@to_copy.grad("input")
+def _(g, input_meta):
+    dtype, device = input_meta
+    return to_copy(g, dtype=dtype, device=device)
+
+
+# ---------------------------------------------------------------------------------------------------- joining
+@op(samples=[Sample(((2, 3), (1, 3)), {"dim": 0}), Sample(((2, 1), (2, 3), (2, 0)), {"dim": 1})],
+    reference=lambda *tensors, dim: np.concatenate(tensors, dim))  # fmt: skip
+def cat(*tensors, dim=0):
+    """Tensors joined along an existing dimension."""
+
+
+@cat.kernel("cpu")
+def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
+    return np.concatenate(tensors, dim)
+
+
+@cat.grad("tensors")
+def _(g, tensors_shape, dim):
+    start = 0
+    parts = []
+    for shape in tensors_shape:
+        if shape == (0,) and g.dim() != 1:  # a legacy empty tensor, which joins anything
+            parts.append(g.new_zeros(shape))
+            continue
+        parts.append(g.narrow(dim, start, shape[dim]))
+        start += shape[dim]
+    return parts
+
+
+@op(samples=[Sample(((2, 3), (2, 3)), {"dim": 1})], reference=lambda *tensors, dim: np.stack(tensors, dim))
+def stack(*tensors, dim=0):
+    """Tensors of one shape joined along a new dimension."""
+
+
+@stack.kernel("cpu")
+def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
+    return np.stack(tensors, dim)
+
+
+@stack.grad("tensors")
+def _(g, tensors_shape, dim):
+    return [g.select(dim, i) for i in range(len(tensors_shape))]
+
+
+# ---------------------------------------------------------------------------------------------------- of views
+@op(samples=[Sample(((3,),), {"shape": (2, 3), "layout": ((3,), (1,), 3)})],
+    reference=lambda g, shape, layout: np.vstack([np.zeros_like(g), g]))  # fmt: skip
+def scatter_view(g, *, shape, layout):
+    """Zeros of `shape` with `g` written through `layout`, a view of a contiguous array: the gradient of such a view."""
+
+
+@scatter_view.kernel("cpu")
+@scatter_view.kernel("cuda")
+def _(g: Any, shape: Shape, layout: Layout) -> Any:
+    return _scatter(g, shape, contiguous_strides(shape), layout)
+
+
+@scatter_view.grad("g")
+def _(g, layout):
+    size, stride, offset = layout
+    dense = g.contiguous()
+    return dense.as_strided(size, stride, offset + dense.storage_offset())
+
+
+def _scatter(g: Any, shape: Shape, strides: Shape, layout: Layout) -> Array:
+    source = g if isinstance(g, Array) else cpu.from_host(g)
+    loops = backend(source.device)
+    out = loops.empty(shape, source.dtype, source.device)
+    loops.fill(out, 0)
+    loops.copy(source, out.view(*layout))
+    return out
+
+
+@op(samples=[Sample(((2, 2),), {"shape": (3, 2), "strides": (2, 1), "layout": ((2, 2), (1, 1), 0)})],
+    reference=lambda g, shape, strides, layout: np.array([[g[0, 0], g[0, 1] + g[1, 0]], [g[1, 1], 0], [0, 0]]))  # fmt: skip
+def as_strided_backward(g, *, shape, strides, layout):
+    """Gradient of `as_strided`: items of `g` are added where `layout` reads one element several times.
+
+    `shape` and `strides` are the input's, `layout` is relative to its first item. Where the input itself shows one
+    element several times (an expanded tensor), each of its items receives an equal share.
+    """
+
+
+@as_strided_backward.kernel("cpu")
+def _(g: np.ndarray, shape: Shape, strides: Shape, layout: Layout) -> np.ndarray:
+    from .views import storage_extent
+
+    size, stride, offset = layout
+    extent = max(storage_extent(layout), storage_extent((shape, strides, 0)))
+    memory = np.zeros(extent, g.dtype)
+    np.add.at(memory, _elements(size, stride) + offset, g)
+    read = _elements(shape, strides)
+    counts = np.zeros(extent, np.int64)
+    np.add.at(counts, read, 1)
+    return memory[read] / counts[read].astype(g.dtype)
+
+
+@as_strided_backward.grad("g")
+def _(g, strides, layout):
+    size, stride, offset = layout
+    dense = to_strides(g, strides=strides)
+    return dense.as_strided(size, stride, offset + dense.storage_offset())
+
+
+def _elements(shape: Shape, strides: Shape) -> np.ndarray:
+    """The storage index of each item of a layout."""
+    index = np.zeros(shape, np.int64)
+    for axis, (extent, stride) in enumerate(zip(shape, strides, strict=True)):
+        index += (np.arange(extent) * stride).reshape([-1 if a == axis else 1 for a in range(len(shape))])
+    return index
+
+
+@op(samples=[Sample(((2, 3),), {"strides": (1, 2)})], reference=lambda x, strides: x)
+def to_strides(input, *, strides):
+    """A copy laid out in memory with the given strides."""
+
+
+@to_strides.kernel("cpu")
+def _(input: np.ndarray, strides: Shape) -> Array:
+    from .views import storage_extent
+
+    out = cpu.empty((storage_extent((input.shape, strides, 0)),), input.dtype).view(input.shape, strides, 0)
+    out.ndarray[...] = input
+    return out
+
+
+@to_strides.grad("input")
+def _(g):
+    return g

@@ -1,0 +1,437 @@
+"""The op table: one declaration ties an op's forward, gradients, devices, samples, reference and documentation together.
+
+Three decorators declare three kinds of op, and everything else is derived from the declaration:
+
+- `@elementwise`: a scalar function. Its kernels for every device, and its derivative of every order, come from its source.
+- `@op`: anything else. It names a forward kernel for each device, and gradients as Python over tensors.
+- `@view`: a pure function of a layout; no data moves.
+
+A gradient is declared beside the op, one per input::
+
+    @sigmoid.grad("input")
+    def _(g, out):
+        return g * out * (1 - out)
+
+Its parameter names say what it reads, and so what the graph saves: an input's name, `out` for the result, an attribute's
+name, or `<input>_shape` and `<input>_meta` (dtype and device) alone. `g` is the incoming gradient.
+
+Ops that are called from a gradient, or from anywhere else, go through the one dispatch function that the graph layer
+installs with `install_dispatcher`; this package imports nothing of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import derive, lower, scalar_ir
+
+OPS: dict[str, Op] = {}
+OUT = -1  # index of the result among what a gradient reads; inputs are 0, 1, ...
+
+_dispatch: Callable[..., Any] | None = None
+
+
+def install_dispatcher(dispatch: Callable[..., Any]) -> None:
+    """Set the function `dispatch(op, inputs, attributes)` that runs an op on tensors. Called once, by the graph layer."""
+    global _dispatch
+    _dispatch = dispatch
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Sample inputs drawn evenly from `[low, high)`; `away_from` keeps clear of points where the op has a kink."""
+
+    low: float = -2.0
+    high: float = 2.0
+    away_from: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call for the sweep of a non-elementwise op.
+
+    `inputs` are shapes (drawn from a normal distribution) or literal nested lists; `attributes` are passed by name.
+    """
+
+    inputs: tuple[Any, ...]
+    attributes: Mapping[str, Any] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", dict(self.attributes or {}))
+
+
+class Op:
+    """A row of the table. Calling it runs it on tensors, through the dispatcher.
+
+    Attributes:
+        name: unique name; an overload is written as PyTorch does, `sum.dim`.
+        inputs: names of the tensor inputs.
+        attributes: names of the plain Python arguments (they never hold tensors), with their defaults.
+        variadic: whether the only input is a sequence of tensors (`cat`).
+        node_name: class name of its graph nodes, PyTorch's.
+        rules: gradient rule for each input that has one.
+    """
+
+    elementwise = False
+    is_view = False
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Mapping[str, inspect.Parameter],
+        *,
+        doc: str,
+        node: str | None = None,
+        reference: Callable[..., Any] | None = None,
+        samples: Any = None,
+        differentiable: bool = True,
+        memory_bound: bool = False,
+    ) -> None:
+        plain = [p for p in parameters.values() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        self.name = name
+        self.variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in plain)
+        self.inputs = tuple(p.name for p in plain)
+        self.attributes = {
+            p.name: p.default for p in parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+        self.doc = inspect.cleandoc(doc or "")
+        self.node_name = node or f"{camel_case(name)}Backward0"
+        self.reference = reference
+        self.samples = samples
+        self.differentiable = differentiable
+        self.memory_bound = memory_bound
+        self.rules: dict[str, Rule] = {}
+        self.node_class: Any = None  # made by the graph layer at first use
+        self.saved_by_mask: dict[int, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __call__(self, *inputs: Any, **attributes: Any) -> Any:
+        """Run the op on tensors. Attributes are given by name; missing ones take their defaults."""
+        assert _dispatch is not None, "no dispatcher is installed: import numgrad, not numgrad.kernels alone"
+        return _dispatch(self, inputs, self.bind_attributes(attributes))
+
+    def bind_attributes(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The attributes in declared order. Raises TypeError for unknown and for missing ones."""
+        if unknown := given.keys() - self.attributes.keys():
+            raise TypeError(f"{self.name}() got an unexpected keyword argument '{min(unknown)}'")
+        values = tuple(given.get(name, default) for name, default in self.attributes.items())
+        for name, value in zip(self.attributes, values, strict=True):
+            if value is inspect.Parameter.empty:
+                raise TypeError(f"{self.name}() missing keyword argument '{name}'")
+        return values
+
+    def _rule_target(self, name: str) -> None:
+        if name not in self.inputs:
+            raise ValueError(f"op {self.name!r} has no input {name!r} to declare a gradient of; inputs: {self.inputs}")
+        if name in self.rules:
+            raise ValueError(f"op {self.name!r}: the gradient of {name!r} is declared twice")
+        if not self.differentiable:
+            raise ValueError(f"op {self.name!r} is declared not differentiable, but has a gradient of {name!r}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The gradient of an op with respect to one input."""
+
+    function: Callable[..., Any]
+    reads: tuple[str, ...]
+    composite: bool = False
+
+
+def _make_rule(op: Op, function: Callable[..., Any], composite: bool, readable: Sequence[str]) -> Rule:
+    names = tuple(inspect.signature(function).parameters)
+    unknown = [n for n in names if n not in readable]
+    if unknown:
+        raise ValueError(f"a gradient of op {op.name!r} reads {unknown[0]!r}, which is none of {tuple(readable)}")
+    return Rule(function, names, composite)
+
+
+class ElementwiseOp(Op):
+    """An op that is one scalar function for each item, broadcast over its inputs.
+
+    `result` gives the dtype of the output: "same" as the promoted inputs, "float" (integers become the default float
+    dtype), or "bool". `first` computes in the dtype of the first input (copies into it).
+    """
+
+    elementwise = True
+
+    def __init__(
+        self,
+        function: Any,
+        *,
+        result: str = "same",
+        bool_error: str | None = None,
+        public: tuple[str, ...] = ("function", "method", "in-place"),
+        **options: Any,
+    ) -> None:
+        scalar = function if isinstance(function, scalar_ir.Function) else None
+        if scalar is None:
+            parameters = inspect.signature(function).parameters
+        else:
+            parameters = {
+                p: inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in scalar.parameters
+            }
+        name = options.pop("name", None) or function.__name__
+        doc = options.pop("doc", None) or function.__doc__ or ""
+        backward_name = options.pop("backward_name", None)
+        super().__init__(name, parameters, doc=doc, **options)
+        self.python = function
+        self.result = result
+        self.public = public  # how users reach it: numgrad.f(x), x.f(), x.f_()
+        self.bool_error = bool_error  # PyTorch's text where it refuses bool tensors
+        self._scalar = scalar
+        self._backwards: dict[int, Backward] = {}
+        self.backward_name = backward_name or f"{self.name.replace('.', '_')}_backward"
+        self.flat_plans: dict[Any, Any] = {}  # compiled kernels for the fast path of dispatch
+
+    @property
+    def scalar(self) -> scalar_ir.Function:
+        """The lowered scalar function."""
+        if self._scalar is None:
+            self._scalar = lower.lower(self.python)
+        return self._scalar
+
+    def grad(self, name: str, *, composite: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Declare the gradient for input `name` as a scalar function; without one it is derived from the source.
+
+        Args:
+            name: the input.
+            composite: the rule's text also runs on tensors (it has operators only), and does while a graph is being
+                built, so that the nodes of the double backward carry PyTorch's names.
+        """
+
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._rule_target(name)
+            self.rules[name] = _make_rule(self, function, composite, ("g", *self.inputs, "out"))
+            return function
+
+        return declare
+
+    def vjp(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Declare, beside a scalar `grad`, the gradient as Python over tensors, used while a graph is being built."""
+
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            if name not in self.inputs:
+                self._rule_target(name)
+            self.tensor_rules[name] = _make_rule(self, function, True, ("g", *self.inputs, "out"))
+            return function
+
+        return declare
+
+    @property
+    def tensor_rules(self) -> dict[str, Rule]:
+        """Gradients as Python over tensors, for those inputs that have one."""
+        found = self.__dict__.setdefault("_tensor_rules", {})
+        for name, rule in self.rules.items():
+            if rule.composite:
+                found.setdefault(name, rule)
+        return found
+
+    def backward(self, mask: int) -> Backward:
+        """The fused gradient for the inputs whose bits are set in `mask`."""
+        found = self._backwards.get(mask)
+        if found is None:
+            found = self._backwards[mask] = Backward(self, mask)
+        return found
+
+
+class Backward:
+    """The gradient of an elementwise op for a set of its inputs: one scalar function, and itself an elementwise op.
+
+    Attributes:
+        saved: what it reads, as indices of the op's inputs, or `OUT`.
+        op: the elementwise op `(g, *saved) -> gradients`, None when every gradient is `g` itself.
+        routes: for each input of the forward op: None (not wanted), "pass" (the gradient is `g` itself), or the index
+            of the output of `op`.
+    """
+
+    def __init__(self, forward: ElementwiseOp, mask: int) -> None:
+        wanted = [i for i in range(len(forward.inputs)) if mask >> i & 1]
+        self.forward = forward
+        self.routes: list[None | str | int] = [None] * len(forward.inputs)
+        g = _unused("g", forward.inputs)
+        out = _unused("out", forward.inputs)
+        everything = (g, *forward.inputs, out)
+        renamed = {"g": g, "out": out}
+        parts: list[tuple[scalar_ir.Function, Sequence[str]]] = []
+        kinds = {name: kind for name, kind in forward.scalar.kinds.items() if kind != "real"}
+        derived: list[int] = []
+        outputs = 0
+        for i in wanted:
+            rule = forward.rules.get(forward.inputs[i])
+            if rule is None:
+                derived.append(i)
+            elif is_identity(rule):
+                self.routes[i] = "pass"
+            else:
+                parts.append((lower.lower(rule.function), [renamed.get(n, n) for n in rule.reads]))
+                self.routes[i] = outputs
+                outputs += 1
+        if derived:
+            vjp = derive.vjp(forward.scalar, derived)
+            parts.append((vjp, (*forward.inputs, *([g] if forward.scalar.outputs == 1 else []))))
+            for i in derived:
+                self.routes[i] = outputs
+                outputs += 1
+        self.op: ElementwiseOp | None = None
+        self.saved: tuple[int, ...] = ()
+        if parts:
+            fused = derive.combine(forward.backward_name, everything, parts, {g: "real", out: "real", **kinds})
+            names = [n for n in scalar_ir.reads(fused) if n != g]
+            self.saved = tuple(OUT if n == out else forward.inputs.index(n) for n in names)
+            self.op = ElementwiseOp(
+                scalar_ir.pruned(fused, (g, *names)), name=forward.backward_name, doc=f"Gradient of {forward.name}."
+            )
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def is_identity(rule: Rule) -> bool:
+    """Whether a gradient is the incoming gradient unchanged (`return g`), so that no kernel need run."""
+    return rule.reads == ("g",) and lower.lower(rule.function).returns_parameter("g")
+
+
+class KernelOp(Op):
+    """An op with a forward kernel for each device, and gradients as Python over tensors."""
+
+    def __init__(
+        self, function: Callable[..., Any], *, outputs: int = 1, writes: tuple[int, ...] = (), **options: Any
+    ) -> None:
+        name = options.pop("name", None) or function.__name__
+        super().__init__(name, inspect.signature(function).parameters, doc=function.__doc__ or "", **options)
+        self.outputs = outputs
+        self.writes = writes  # indices of the inputs that the kernel writes in place
+        self.kernels: dict[str, Callable[..., Any]] = {}
+        self.fused_kernels: dict[str, Callable[..., Any]] = {}
+        self.fused_reads: tuple[str, ...] = ()
+        self.non_differentiable_outputs: tuple[int, ...] = ()
+
+    def kernel(self, device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Declare the forward kernel for a device: takes and returns arrays, attributes after the inputs.
+
+        On "cpu" the arrays are ndarrays (a variadic op gets a list), on "cuda" `Array`s.
+        """
+
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            if device in self.kernels:
+                raise ValueError(f"op {self.name!r} has two {device} kernels")
+            self.kernels[device] = function
+            return function
+
+        return declare
+
+    def grad(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Declare the gradient for input `name` as Python over tensors. It is differentiable, so it serves any order."""
+
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._rule_target(name)
+            facts = tuple(f"{n}_{fact}" for n in self.inputs for fact in ("shape", "meta"))
+            readable = ("g", *self.inputs, "out", *self.attributes, *facts)
+            readable += tuple(f"out{i}" for i in range(self.outputs)) + tuple(f"g{i}" for i in range(self.outputs))
+            self.rules[name] = _make_rule(self, function, True, readable)
+            return function
+
+        return declare
+
+    def fused_backward(self, device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Declare a backward kernel for all inputs at once, used when no graph is being built.
+
+        Called with what its parameters name, as arrays, and `needs` (a bool for each input); returns a tuple with a
+        gradient or None for each input. The sweep compares it with the gradients of `grad`.
+        """
+
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.fused_kernels[device] = function
+            self.fused_reads = tuple(n for n in inspect.signature(function).parameters if n not in ("g", "needs"))
+            return function
+
+        return declare
+
+
+class ViewOp(Op):
+    """An op that only changes the layout: `function(shape, strides, offset, *attributes) -> (shape, strides, offset)`."""
+
+    is_view = True
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        name = options.pop("name", None) or function.__name__
+        parameters = dict(inspect.signature(function).parameters)
+        for layout in ("shape", "strides", "offset"):
+            parameters.pop(layout)
+        attributes = {n: p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for n, p in parameters.items()}
+        source = {"input": inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD)}
+        super().__init__(name, {**source, **attributes}, doc=function.__doc__ or "", **options)
+        self.layout = function
+
+    def grad(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare the gradient as Python over tensors; it may read `g`, `input_shape` and the attributes."""
+        self._rule_target("input")
+        readable = ("g", "input_shape", "input_strides", "input_offset", *self.attributes)
+        self.rules["input"] = _make_rule(self, function, True, readable)
+        return function
+
+
+def _declare(made: Any, name: str) -> Any:
+    if not made.doc:
+        raise ValueError(f"op {name!r} has no docstring")
+    if made.samples is None:
+        raise ValueError(f"op {name!r} is declared without samples: nothing would test it")
+    if name in OPS:
+        raise ValueError(f"op {name!r} is declared twice")
+    OPS[name] = made
+    return made
+
+
+def elementwise(*, samples: Any, reference: Callable[..., Any], **options: Any) -> Callable[..., ElementwiseOp]:
+    """Declare an elementwise op from a scalar function.
+
+    Args:
+        samples: a `Uniform`, or one for each input, to draw test inputs from.
+        reference: the same function on NumPy arrays.
+        options: `result`, `public`, `bool_error`, `node`, `backward_name` (of the derived gradient op), `differentiable`, `name`, `memory_bound` (see `ElementwiseOp` and `Op`).
+
+    Raises:
+        ValueError: two ops with one name, no docstring, no samples.
+    """
+    options.setdefault("memory_bound", True)
+
+    def declare(function: Callable[..., Any]) -> ElementwiseOp:
+        made = ElementwiseOp(function, samples=samples, reference=reference, **options)
+        return _declare(made, made.name)
+
+    return declare
+
+
+def op(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: Any) -> Callable[..., KernelOp]:
+    """Declare an op with kernels of its own. The function gives name, inputs, attributes (keyword-only) and documentation."""
+
+    def declare(function: Callable[..., Any]) -> KernelOp:
+        made = KernelOp(function, samples=samples, reference=reference, **options)
+        return _declare(made, made.name)
+
+    return declare
+
+
+def view(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: Any) -> Callable[..., ViewOp]:
+    """Declare a view op as a pure function of the layout, shared by all devices."""
+    options.setdefault("memory_bound", True)
+
+    def declare(function: Callable[..., Any]) -> ViewOp:
+        made = ViewOp(function, samples=samples, reference=reference, **options)
+        return _declare(made, made.name)
+
+    return declare
+
+
+def camel_case(name: str) -> str:
+    """`max_dim` -> `MaxDim`, as PyTorch names its nodes."""
+    return "".join(part[:1].upper() + part[1:] for part in name.replace(".", "_").split("_") if part)

@@ -1,0 +1,29 @@
+"""The intermediate language of scalar kernels: the one module that the rest of `kernels/` imports it from.
+
+    Python source --(lower)--> Function --(derive)--> Function --(print_module)--> Python source --> njit, CUDA
+
+`scalar_function` has the language and its analyses, `scalar_printer` writes it out.
+"""
+
+from __future__ import annotations
+
+from .scalar_function import (
+    DifferentiationError,
+    Function,
+    output_kinds,
+    pruned,
+    reads,
+)
+from .scalar_printer import PYTHON, Dialect, as_python, print_module
+
+__all__ = [
+    "PYTHON",
+    "Dialect",
+    "DifferentiationError",
+    "Function",
+    "as_python",
+    "output_kinds",
+    "print_module",
+    "pruned",
+    "reads",
+]

@@ -1,0 +1,278 @@
+"""Views: ops that only change the layout. Each is a pure function of (shape, strides, offset), shared by all devices.
+
+Dimensions arrive wrapped to non-negative numbers: `numgrad` checks and wraps them before it comes here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .array import Shape, contiguous_strides
+from .registry import Sample
+from .registry import view as view_op
+
+Layout = tuple[Shape, Shape, int]
+
+
+def view_strides(shape: Shape, strides: Shape, size: Shape) -> Shape | None:
+    """Strides that show an array as `size` without moving data, or None when there are none.
+
+    Axes of the old shape are joined into runs that are contiguous among themselves; each run must be filled exactly by
+    consecutive new axes. (The rule of PyTorch's `Tensor.view`.)
+    """
+    if 0 in shape:
+        return strides if shape == size else contiguous_strides(size)
+    runs: list[tuple[int, int]] = []  # (items, stride of the last axis) of each run, from the right
+    items, inner = 1, 1
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent == 1:
+            continue
+        if items == 1:
+            items, inner = extent, stride
+        elif stride == items * inner:
+            items *= extent
+        else:
+            runs.append((items, inner))
+            items, inner = extent, stride
+    runs.append((items, inner))
+    result: list[int] = []
+    remaining = iter(runs)
+    left, step = next(remaining)
+    for extent in reversed(size):
+        if extent == 1:
+            result.append(step * left if result else step)
+            continue
+        while left == 1:
+            following = next(remaining, None)
+            if following is None:
+                return None
+            left, step = following
+        if left % extent:
+            return None
+        result.append(step)
+        step *= extent
+        left //= extent
+    if left != 1 or next(remaining, None) is not None:
+        return None
+    return tuple(reversed(result))
+
+
+@view_op(samples=[Sample(((2, 6),), {"size": (3, 4)}), Sample(((4,),), {"size": (2, 1, 2)})], reference=np.reshape)
+def view(shape: Shape, strides: Shape, offset: int, size: Shape) -> Layout:
+    """The same items under another shape, without a copy.
+
+    Raises RuntimeError when the layout does not allow it.
+    """
+    found = view_strides(shape, strides, size)
+    if found is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return size, found, offset
+
+
+@view.grad
+def _(g: Any, input_shape: Shape) -> Any:
+    return g.reshape(input_shape)
+
+
+@view_op(
+    samples=[Sample(((3, 1),), {"size": (2, 3, 4)}), Sample(((),), {"size": (2,)})],
+    reference=lambda x, size: np.broadcast_to(x, size),
+)
+def expand(shape: Shape, strides: Shape, offset: int, size: Shape) -> Layout:
+    """Repeat dimensions of extent 1 without a copy."""
+    lead = len(size) - len(shape)
+    out = [0] * lead
+    for old, stride, new in zip(shape, strides, size[lead:], strict=True):
+        out.append(stride if old == new else 0)
+    return size, tuple(out), offset
+
+
+@expand.grad
+def _(g: Any, input_shape: Shape) -> Any:
+    return g.sum_to_size(input_shape)
+
+
+@view_op(samples=[Sample(((2, 3, 4),), {"dims": (2, 0, 1)})], reference=np.transpose)
+def permute(shape: Shape, strides: Shape, offset: int, dims: Shape) -> Layout:
+    """Dimensions in another order."""
+    return tuple(shape[d] for d in dims), tuple(strides[d] for d in dims), offset
+
+
+@permute.grad
+def _(g: Any, dims: Shape) -> Any:
+    return g.permute(tuple(dims.index(d) for d in range(len(dims))))
+
+
+@view_op(samples=[Sample(((2, 3, 4),), {"dim0": 0, "dim1": 2})], reference=np.swapaxes)
+def transpose(shape: Shape, strides: Shape, offset: int, dim0: int, dim1: int) -> Layout:
+    """Two dimensions exchanged."""
+    order = list(range(len(shape)))
+    if order:
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+    return tuple(shape[d] for d in order), tuple(strides[d] for d in order), offset
+
+
+@transpose.grad
+def _(g: Any, dim0: int, dim1: int) -> Any:
+    return g.transpose(dim0, dim1)
+
+
+@view_op(samples=[Sample(((2, 3),)), Sample(((2,),)), Sample(((),))], reference=np.transpose)
+def t(shape: Shape, strides: Shape, offset: int) -> Layout:
+    """Transpose of a matrix; a vector or a number stays as it is."""
+    return shape[::-1], strides[::-1], offset
+
+
+@t.grad
+def _(g: Any) -> Any:
+    return g.t()
+
+
+def _squeezed(shape: Shape, strides: Shape, dims: Shape) -> tuple[Shape, Shape]:
+    kept = [d for d in range(len(shape)) if not (d in dims and shape[d] == 1)]
+    return tuple(shape[d] for d in kept), tuple(strides[d] for d in kept)
+
+
+@view_op(samples=[Sample(((1, 3, 1),))], reference=np.squeeze)
+def squeeze(shape: Shape, strides: Shape, offset: int) -> Layout:
+    """Without the dimensions of extent 1."""
+    return (*_squeezed(shape, strides, tuple(range(len(shape)))), offset)
+
+
+@squeeze.grad
+def _(g: Any, input_shape: Shape) -> Any:
+    return g.reshape(input_shape)
+
+
+@view_op(
+    samples=[Sample(((1, 3, 1),), {"dim": 2})],
+    reference=lambda x, dim: np.squeeze(x, dim),
+    name="squeeze.dim",
+    node="SqueezeBackward1",
+)
+def squeeze_dim(shape: Shape, strides: Shape, offset: int, dim: int) -> Layout:
+    """Without dimension `dim`, if its extent is 1."""
+    return (*_squeezed(shape, strides, (dim,)), offset)
+
+
+@squeeze_dim.grad
+def _(g: Any, input_shape: Shape, dim: int) -> Any:
+    return g.unsqueeze(dim) if input_shape and input_shape[dim] == 1 else g
+
+
+@view_op(
+    samples=[Sample(((1, 3, 1),), {"dim": (0, 1, 2)})],
+    reference=lambda x, dim: np.squeeze(x),
+    name="squeeze.dims",
+    node="SqueezeBackward2",
+)
+def squeeze_dims(shape: Shape, strides: Shape, offset: int, dim: Shape) -> Layout:
+    """Without those of the dimensions `dim` that have extent 1."""
+    return (*_squeezed(shape, strides, dim), offset)
+
+
+@squeeze_dims.grad
+def _(g: Any, input_shape: Shape) -> Any:
+    return g.reshape(input_shape)
+
+
+@view_op(samples=[Sample(((2, 3),), {"dim": 1}), Sample(((),), {"dim": 0})], reference=np.expand_dims)
+def unsqueeze(shape: Shape, strides: Shape, offset: int, dim: int) -> Layout:
+    """With a new dimension of extent 1 at `dim`."""
+    step = shape[dim] * strides[dim] if dim < len(shape) else 1
+    return (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:]), offset
+
+
+@unsqueeze.grad
+def _(g: Any, dim: int) -> Any:
+    return g.squeeze(dim)
+
+
+@view_op(
+    samples=[Sample(((3, 4),), {"dim": 1, "index": 2})], reference=lambda x, dim, index: np.take(x, index, dim)
+)
+def select(shape: Shape, strides: Shape, offset: int, dim: int, index: int) -> Layout:
+    """The slice at `index` (non-negative) of dimension `dim`, without that dimension."""
+    rest = shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]
+    return (*rest, offset + index * strides[dim])
+
+
+@select.grad
+def _(g: Any, input_shape: Shape, dim: int, index: int) -> Any:
+    from .movement import scatter_view
+
+    return scatter_view(g, shape=input_shape, layout=select.layout(*_dense(input_shape), dim, index))
+
+
+@view_op(
+    samples=[
+        Sample(((5, 4),), {"dim": 0, "start": 1, "end": 5, "step": 2}),
+        Sample(((5, 4),), {"dim": 1, "start": 2, "end": 2, "step": 1}),
+    ],
+    reference=lambda x, dim, start, end, step: x[(slice(None),) * dim + (slice(start, end, step),)],
+    name="slice",
+)
+def slice_(shape: Shape, strides: Shape, offset: int, dim: int, start: int, end: int, step: int) -> Layout:
+    """Every `step`-th item of dimension `dim` from `start` up to `end`; 0 <= start <= end <= extent."""
+    extent = max(0, -(-(end - start) // step))
+    return (
+        (*shape[:dim], extent, *shape[dim + 1 :]),
+        (*strides[:dim], strides[dim] * step, *strides[dim + 1 :]),
+        offset + start * strides[dim],
+    )
+
+
+@slice_.grad
+def _(g: Any, input_shape: Shape, dim: int, start: int, end: int, step: int) -> Any:
+    from .movement import scatter_view
+
+    return scatter_view(g, shape=input_shape, layout=slice_.layout(*_dense(input_shape), dim, start, end, step))
+
+
+@view_op(
+    samples=[Sample(((2, 3),), {"size": (2, 2), "stride": (1, 2), "storage_offset": 1})],
+    reference=lambda x, size, stride, storage_offset: np.lib.stride_tricks.as_strided(
+        x.reshape(-1)[storage_offset:], size, [s * x.itemsize for s in stride]
+    ).copy(),
+)
+def as_strided(shape: Shape, strides: Shape, offset: int, size: Shape, stride: Shape, storage_offset: int) -> Layout:
+    """Any layout over the input's storage; `storage_offset` counts from the start of the storage."""
+    return size, stride, storage_offset
+
+
+@as_strided.grad
+def _(g: Any, input_shape: Shape, input_strides: Shape, input_offset: int, size: Shape, stride: Shape,
+      storage_offset: int) -> Any:  # fmt: skip
+    from .movement import as_strided_backward
+
+    layout = (size, stride, storage_offset - input_offset)
+    return as_strided_backward(g, shape=input_shape, strides=input_strides, layout=layout)
+
+
+@view_op(samples=[Sample(((2, 3),))], reference=lambda x: x)
+def alias(shape: Shape, strides: Shape, offset: int) -> Layout:
+    """The same view again, as a new tensor."""
+    return shape, strides, offset
+
+
+@alias.grad
+def _(g: Any) -> Any:
+    return g
+
+
+def _dense(shape: Shape) -> Layout:
+    return shape, contiguous_strides(shape), 0
+
+
+def storage_extent(layout: Layout) -> int:
+    """One past the last element of the storage that a layout touches."""
+    shape, strides, offset = layout
+    if math.prod(shape) == 0:
+        return offset
+    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))

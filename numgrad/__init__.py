@@ -1,0 +1,52 @@
+"""numgrad: PyTorch's autograd in readable Python, with kernels that Numba compiles.
+
+PyTorch's surface is the specification, so `import numgrad as torch` runs scripts written for it.
+
+    >>> import numgrad as ng
+    >>> x = ng.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+"""
+
+# ruff: noqa: I001  (submodules first: a public name such as `dtype` hides the module of that name from `from . import`)
+from . import dtype as _dtypes
+from . import autograd, cuda, nn, ops, optim
+from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
+from .interop import as_tensor, from_numpy, tensor
+from .ops import *  # noqa: F403  (the op table decides what there is)
+from .printing import get_printoptions, set_printoptions
+from .random import Generator, initial_seed, manual_seed, rand, rand_like, randint, randn, randn_like, seed
+from .size import Size
+from .tensor import Tensor
+from .threads import get_num_threads, set_num_threads
+from .device import device
+from .dtype import (
+    dtype,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    uint8,
+)
+
+# PyTorch's names that Python's own names would shadow inside this package's modules.
+float = _dtypes.float32
+double = _dtypes.float64
+short = _dtypes.int16
+int = _dtypes.int32
+long = _dtypes.int64
+bool = _dtypes.bool_
+
+__version__ = "0.1.0"
+
+
+def is_tensor(obj: object) -> _dtypes.Any:
+    """Whether an object is a tensor."""
+    return isinstance(obj, Tensor)

@@ -1,0 +1,242 @@
+"""Backward: runs the nodes of a graph once each, from the newest to the oldest, without recursion.
+
+Gradients travel as arrays, or as tensors when a graph of the backward is being built. `.grad` of leaves is written at the
+very end, so that an error on the way (a freed graph, a modified tensor, a hook that raises) leaves every `.grad` as it was.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+from ..kernels.array import Array
+from ..kernels.unbroadcast import accumulate, cloned
+from . import grad_mode
+from .node import AccumulateGrad, Node, gradient_edge
+from .variable import Edge, wrap
+
+
+def run_backward(
+    roots: list[Edge],
+    gradients: list[Any],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: list[Any] | None = None,
+    accumulate_grad: bool = True,
+) -> list[Any]:
+    """Propagate `gradients` from `roots`.
+
+    Args:
+        roots: edges of the tensors to differentiate.
+        gradients: a tensor for each.
+        keep_graph: keep what the nodes saved, for another backward.
+        create_graph: record the backward itself.
+        inputs: tensors; if given, only they receive gradients.
+        accumulate_grad: add to `.grad` (`backward`); otherwise return the gradients of `inputs` (`grad`).
+
+    Returns:
+        With `accumulate_grad=False`, a tensor or None for each of `inputs`.
+    """
+    engine = _Pass(keep_graph, create_graph, inputs, accumulate_grad)
+    previous, grad_mode.mode.enabled = grad_mode.mode.enabled, create_graph
+    try:
+        engine.run(roots, gradients)
+        return engine.finish()
+    finally:
+        grad_mode.mode.enabled = previous
+
+
+class _Pass:
+    """One backward pass: the gradients that have arrived at each node, and the nodes that are ready."""
+
+    def __init__(self, keep: bool, graph: bool, inputs: list[Any] | None, accumulate_grad: bool) -> None:
+        self.keep = keep
+        self.graph = graph
+        self.tensors = inputs
+        self.inputs = None if inputs is None else [gradient_edge(x) for x in inputs]
+        self.accumulate_grad = accumulate_grad
+        self.arrived: dict[Node, Any] = {}
+        self.owned: set[Node] = set()  # nodes whose (single) arrived gradient is a sum that this pass made
+        self.captured: dict[Edge, Any] = {}
+        self.retained: list[tuple[Any, Any]] = []
+        self.leaves: list[tuple[Any, Any]] = []
+
+    # ------------------------------------------------------------------------------------------ running
+    def run(self, roots: list[Edge], gradients: list[Any]) -> None:
+        pending = _count_dependencies(roots)
+        wanted = None if self.inputs is None else _nodes_towards(pending, self.inputs)
+        capturing = set(self.inputs or ())
+        capture_nodes = {node for node, _ in capturing}
+        ready: list[tuple[int, Node]] = []
+        for edge, gradient in zip(roots, gradients, strict=True):
+            if not self.graph:
+                gradient = gradient._array
+                gradient.storage.shared = True  # it is the caller's
+            self._arrive(edge, gradient)
+        for node in {node for node, _ in roots}:
+            if not pending[node]:
+                heappush(ready, (-node.sequence, node))
+        keep, graph, arrived = self.keep, self.graph, self.arrived
+        while ready:
+            node = heappop(ready)[1]
+            g = arrived.pop(node, None)
+            if node.hooks is not None or node in capture_nodes or node.__class__ is AccumulateGrad:
+                g = self._observe(node, g, capturing)
+                if node.__class__ is AccumulateGrad:
+                    continue
+            if wanted is not None and node not in wanted:
+                continue
+            if g is None and node.outputs > 1:
+                g = [None] * node.outputs
+            results = node.apply(g, graph)
+            if not keep:
+                node.release()
+            for edge, result in zip(node.edges, results, strict=True):
+                if edge is None:
+                    continue
+                if result is not None:
+                    self._arrive(edge, result)
+                following = edge[0]
+                left = pending[following] - 1
+                pending[following] = left
+                if not left:
+                    heappush(ready, (-following.sequence, following))
+
+    def _arrive(self, edge: Edge, g: Any) -> None:
+        """Add a gradient to what has arrived at an edge's end."""
+        node, number = edge
+        arrived = self.arrived
+        if node.outputs > 1:
+            slots = arrived.setdefault(node, [None] * node.outputs)
+            slots[number] = g if slots[number] is None else self._sum(slots[number], g, False)
+            return
+        present = arrived.get(node)
+        if present is None:
+            arrived[node] = g
+            return
+        arrived[node] = self._sum(present, g, node in self.owned)
+        self.owned.add(node)
+
+    def _sum(self, present: Any, g: Any, owned: bool) -> Any:
+        if self.graph:
+            return present + g
+        return accumulate(present, g, owned)
+
+    def _observe(self, node: Node, g: Any, capturing: set[Edge]) -> Any:
+        """Run the hooks of a node's outputs, note captured and retained gradients, and keep a leaf's for the end."""
+        slots = [g] if node.outputs == 1 else (g or [None] * node.outputs)
+        hooks = node.hooks
+        for number, value in enumerate(slots):
+            if value is not None and hooks is not None and number in hooks.tensor:
+                self._untie(node)
+                value = self._run_hooks(hooks.tensor[number], value, node.device)
+                slots[number] = value
+            if value is not None and hooks is not None and number in hooks.retaining:
+                tensor = hooks.retaining[number]()
+                if tensor is not None:
+                    self.retained.append((tensor, self._as_tensor(value, node.device, shared=True)))
+            if (node, number) in capturing:
+                self.captured[node, number] = value
+        if isinstance(node, AccumulateGrad) and self.inputs is None and slots[0] is not None:
+            self.leaves.append((node.variable, slots[0]))
+        return slots[0] if node.outputs == 1 else slots
+
+    def _untie(self, node: Node) -> None:
+        self.owned.discard(node)
+
+    def _run_hooks(self, hooks: dict[int, Any], g: Any, device: Any) -> Any:
+        tensor = self._as_tensor(g, device, shared=True)
+        for hook in list(hooks.values()):
+            result = hook(tensor)
+            if result is not None:
+                _check_replacement(result, tensor)
+                tensor = result
+        if self.graph:
+            return tensor
+        tensor._array.storage.shared = True
+        return tensor._array
+
+    def _as_tensor(self, g: Any, device: Any, shared: bool = False) -> Any:
+        if not isinstance(g, Array):
+            return g
+        if shared:
+            g.storage.shared = True
+        return wrap(g, device)
+
+    # ------------------------------------------------------------------------------------------ writing
+    def finish(self) -> list[Any]:
+        """Write what the pass found: `.grad` of leaves and of tensors that retain it, or the captured gradients."""
+        for tensor, g in self.retained:
+            tensor._grad = g
+        if self.tensors is not None:
+            if not self.accumulate_grad:
+                return [self._captured_tensor(edge) for edge in self.inputs]
+            for tensor, edge in dict(zip(self.tensors, self.inputs, strict=True)).items():
+                if self.captured.get(edge) is not None:
+                    self.leaves.append((tensor, self.captured[edge]))
+        for variable, g in self.leaves:
+            self._accumulate_leaf(variable, g)
+        return []
+
+    def _captured_tensor(self, edge: Edge) -> Any:
+        g = self.captured.get(edge)
+        if g is None or not isinstance(g, Array):
+            return g
+        if g.storage.shared:
+            g = cloned(g)
+        return wrap(g, edge[0].device)
+
+    def _accumulate_leaf(self, variable: Any, g: Any) -> None:
+        """Add to `.grad`: a new tensor the first time, in place afterwards, out of place under `create_graph`."""
+        present = variable._grad
+        if self.graph:
+            variable._grad = g.clone() if present is None else present + g
+            return
+        if present is None:
+            if g.storage.shared or not g.is_contiguous():
+                g = cloned(g)
+            g.storage.shared = True
+            variable._grad = wrap(g, variable._device)
+        elif present._requires_grad:
+            with grad_mode.no_grad():
+                variable._grad = present + wrap(g, variable._device)
+        else:
+            accumulate(present._array, g, True)
+            present._array.storage.version += 1
+
+
+def _check_replacement(result: Any, tensor: Any) -> None:
+    if not hasattr(result, "_array"):
+        raise TypeError(f"hook returned {type(result).__name__}, expected a Tensor or None")
+    if result._array.shape != tensor._array.shape:
+        raise RuntimeError("hook '<lambda>' has changed the size of value")
+
+
+def _count_dependencies(roots: list[Edge]) -> dict[Node, int]:
+    """For each reachable node the number of gradients that will arrive there, roots not counted."""
+    pending: dict[Node, int] = dict.fromkeys((node for node, _ in roots), 0)
+    stack = list(pending)
+    while stack:
+        for edge in stack.pop().edges:
+            if edge is not None:
+                following = edge[0]
+                count = pending.get(following)
+                if count is None:
+                    pending[following] = 1
+                    stack.append(following)
+                else:
+                    pending[following] = count + 1
+    return pending
+
+
+def _nodes_towards(reachable: dict[Node, int], inputs: list[Edge]) -> set[Node]:
+    """The reachable nodes that lie on a path to one of the inputs (an input's own node counts only if it does too)."""
+    targets = {node for node, _ in inputs}
+    found: set[Node] = set()
+    for node in sorted(reachable, key=lambda n: n.sequence):
+        for edge in node.edges:
+            if edge is not None and (edge[0] in found or edge[0] in targets):
+                found.add(node)
+                break
+    return found

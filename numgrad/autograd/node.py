@@ -1,0 +1,439 @@
+"""Nodes of the graph. Each recorded op leaves one; it holds what its gradient reads, and edges to where gradients go.
+
+A node computes gradients in two ways. On *arrays*, when no graph is being built: a fused kernel where there is one. On
+*tensors*, under `create_graph=True`: the declared rules, whose ops are recorded again. Both are derived from the same
+declaration; the sweep compares them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ..kernels import cpu
+from ..kernels.array import Array
+from ..kernels.movement import backend
+from ..kernels.registry import OUT, ElementwiseOp, KernelOp, Op, Rule
+from ..kernels.unbroadcast import unbroadcast
+from . import grad_mode
+from .variable import Edge, Variable, describe, wrap
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+FIRST_OF_ALL = 1 << 62  # sequence numbers of AccumulateGrad start here: they run as soon as they are ready
+
+_sequence = itertools.count()
+_accumulate_sequence = itertools.count(FIRST_OF_ALL)
+
+
+class Node:
+    """A step of the graph: `grad_fn` of the tensors that the op made.
+
+    Attributes:
+        edges: for each input `(node, output_nr)`, or None for one that requires no gradient.
+        outputs: number of outputs of the forward op.
+        sequence: order of creation; backward runs from the highest down.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "device", "edges", "hooks", "outputs", "saved", "sequence", "versions")
+
+    op: ClassVar[Any] = None
+    edges: tuple[Edge | None, ...]
+    saved: Any
+
+    def __init__(self, edges: tuple[Edge | None, ...], saved: Any, device: Any, outputs: int = 1) -> None:
+        self.edges = edges
+        self.saved = saved
+        self.device = device
+        self.outputs = outputs
+        self.hooks: Hooks | None = None
+        self.sequence = next(_sequence)
+
+    def name(self) -> str:
+        """PyTorch's name of the node, such as `MulBackward0`."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """For each input the node that its gradient goes to, and which of that node's outputs it was."""
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def _sequence_nr(self) -> int:
+        return self.sequence
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+    def release(self) -> None:
+        """Drop what was saved. A second backward then raises, unless nothing had been saved."""
+        if self.saved:
+            self.saved = None
+
+    def apply(self, g: Any, graph: bool) -> Sequence[Any]:
+        """Gradients for each input from the gradient(s) of the output(s).
+
+        `g` is one gradient, or a list when the op has several outputs; gradients are `Array`s, or tensors if `graph`.
+        """
+        raise NotImplementedError
+
+    def get_hooks(self) -> Hooks:
+        """The node's hooks, made when first asked for."""
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+
+class Hooks:
+    """Hooks on the gradients of a node's outputs: the user's for each output number, and tensors that retain theirs."""
+
+    __slots__ = ("retaining", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, OrderedDict[int, Callable[..., Any]]] = {}
+        self.retaining: dict[int, weakref.ref[Any]] = {}
+
+
+def check_version(array: Array, version: int, producer: str | None) -> None:
+    """Raise RuntimeError, with PyTorch's text, when a saved array was written in place since it was saved."""
+    current = array.storage.version
+    if current == version:
+        return
+    name = array.storage.writer or producer
+    origin = f", which is output 0 of {name}," if name else ","
+    raise RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{describe(array)}]{origin} is at version {current}; expected version {version} instead. Hint: enable anomaly "
+        "detection to find the operation that failed to compute its gradient, with "
+        "numgrad.autograd.set_detect_anomaly(True)."
+    )
+
+
+def _variable(array: Array, device: Any, edge: Edge | None) -> Any:
+    """A saved array as a tensor with its place in the graph."""
+    if edge is None:
+        return wrap(array, device)
+    node, _number = edge
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    tensor = wrap(array, device)
+    tensor._edge = edge
+    tensor._requires_grad = True
+    return tensor
+
+
+# ---------------------------------------------------------------------------------------------------- elementwise
+class Recorder:
+    """How an elementwise op is recorded for one choice of dtypes, of numbers among its inputs, and of wanted gradients.
+
+    Attributes:
+        saves: indices of what a node keeps: inputs, or `OUT`.
+        routes: for each input None, "pass", or the index of the output of the gradient kernel.
+    """
+
+    def __init__(self, op: ElementwiseOp, mask: int, dtype: Any, pattern: str) -> None:
+        self.op = op
+        self.mask = mask
+        self.dtype = dtype
+        backward = op.backward(mask)
+        rules = [op.tensor_rules.get(name) for name in op.inputs]
+        self.rules: list[Rule | None] = [r if mask >> i & 1 else None for i, r in enumerate(rules)]
+        read = set(backward.saved)
+        for i, rule in enumerate(self.rules):
+            if rule is None and mask >> i & 1:
+                read |= set(op.backward(1 << i).saved)
+            elif rule is not None:
+                read |= {_index(op, n) for n in rule.reads if n != "g"}
+        self.saves = tuple(sorted(read, key=lambda i: (i == OUT, i)))
+        self.routes = tuple(backward.routes)
+        self.backward = backward
+        self.kernel_reads = tuple(self.saves.index(i) for i in backward.saved)
+        self.reads_all = self.kernel_reads == tuple(range(len(self.saves)))
+        self.pattern = "v" + "".join("v" if i == OUT else pattern[i] for i in backward.saved)
+        self.single = self.routes.index(0) if self.routes.count(None) == len(self.routes) - 1 and 0 in self.routes else None
+        self._plan: Any = None
+
+    @property
+    def plan(self) -> Any:
+        """The compiled flat gradient kernel (CPU)."""
+        if self._plan is None:
+            op = self.backward.op
+            assert op is not None
+            outputs = (self.dtype,) * op.scalar.outputs
+            self._plan = cpu.flat_plan(op.scalar, self.dtype, outputs, self.pattern)
+        return self._plan
+
+
+def _index(op: ElementwiseOp, name: str) -> int:
+    return OUT if name == "out" else op.inputs.index(name)
+
+
+class ElementwiseNode(Node):
+    """A node of an elementwise op. `meta` is None when all arrays are flat and alike, else each input's (shape, dtype)."""
+
+    __slots__ = ("meta", "recorder")
+
+    def __init__(
+        self, recorder: Recorder, edges: tuple[Edge | None, ...], saved: Any, versions: Any, device: Any, meta: Any
+    ) -> None:
+        self.edges = edges
+        self.saved = saved
+        self.versions = versions
+        self.device = device
+        self.outputs = 1
+        self.hooks = None
+        self.sequence = next(_sequence)
+        self.recorder = recorder
+        self.meta = meta
+
+    def _unpack(self) -> Any:
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(FREED)
+        for value, version in zip(saved, self.versions, strict=True):
+            if version is not None and value.storage.version != version:
+                check_version(value, version, self._producer(value))
+        return saved
+
+    def _producer(self, array: Array) -> str | None:
+        """The name of the node that made a saved array."""
+        index = next(i for i, a in zip(self.recorder.saves, self.saved, strict=True) if a is array)
+        if index == OUT:
+            return self.name()
+        edge = self.edges[index]
+        return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
+
+    def apply(self, g: Any, graph: bool) -> Sequence[Any]:
+        if g is None:
+            return (None,) * len(self.edges)
+        recorder = self.recorder
+        if graph:
+            return self._apply_tensors(g)
+        routes = recorder.routes
+        if recorder.backward.op is None:
+            self._unpack()
+            outs: Sequence[Array] = ()
+        else:
+            saved = self._unpack()
+            if not recorder.reads_all:
+                saved = [saved[i] for i in recorder.kernel_reads]
+            if self.meta is None and g.flat is not None:
+                outs = recorder.plan.many(g, saved)
+            else:
+                outs = self._run(g, saved)
+            if recorder.single is not None and self.meta is None:
+                return outs if len(routes) == 1 else [outs[0] if r == 0 else None for r in routes]
+        results: list[Any] = []
+        for i, route in enumerate(routes):
+            if route is None:
+                results.append(None)
+                continue
+            if route == "pass":
+                g.storage.shared = True
+                result = g
+            else:
+                result = outs[route]  # type: ignore[index]
+            if self.meta is not None:
+                result = unbroadcast(result, *self.meta[i])
+            results.append(result)
+        return results
+
+    def _run(self, g: Array, saved: Sequence[Any]) -> Sequence[Array]:
+        recorder = self.recorder
+        function = recorder.backward.op.scalar  # type: ignore[union-attr]
+        loops = backend(g.device)
+        outs = [loops.empty(g.shape, recorder.dtype, g.device) for _ in range(function.outputs)]
+        loops.map(function, recorder.dtype, [g, *saved], outs)
+        return outs
+
+    def _apply_tensors(self, g: Any) -> Sequence[Any]:
+        recorder = self.recorder
+        values = {}
+        for index, value in zip(recorder.saves, self._unpack(), strict=True):
+            edge = (self, 0) if index == OUT else self.edges[index]
+            values[index] = _variable(value, self.device, edge) if isinstance(value, Array) else value
+        results: list[Any] = []
+        for i, (route, rule) in enumerate(zip(recorder.routes, recorder.rules, strict=True)):
+            if route is None:
+                results.append(None)
+                continue
+            if rule is not None:
+                result = rule.function(*[g if n == "g" else values[_index(recorder.op, n)] for n in rule.reads])
+            else:
+                # One op for each gradient: ops of one output are all that the graph has to record.
+                single = recorder.op.backward(1 << i)
+                result = g if single.op is None else single.op(g, *(values[j] for j in single.saved))
+            if self.meta is not None:
+                result = _unbroadcast_tensor(result, *self.meta[i])
+            results.append(result)
+        return results
+
+
+def _unbroadcast_tensor(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    if tuple(g.shape) != shape:
+        g = g.sum_to_size(shape)
+    if g._array.dtype != dtype:
+        g = g.to_numpy_dtype(dtype)
+    return g
+
+
+# ---------------------------------------------------------------------------------------------------- other ops
+class OpNode(Node):
+    """A node of an op with kernels of its own, or of a view: saved values by the names that its gradients read.
+
+    `saved` maps a name to an array (in `versions` with its version), a shape, or any plain value.
+    """
+
+    __slots__ = ("needs",)
+
+    def __init__(
+        self,
+        edges: tuple[Edge | None, ...],
+        saved: dict[str, Any],
+        versions: dict[str, int],
+        device: Any,
+        outputs: int,
+        needs: tuple[bool, ...],
+    ) -> None:
+        super().__init__(edges, saved, device, outputs)
+        self.versions = versions
+        self.needs = needs
+
+    def release(self) -> None:
+        if self.versions:
+            self.saved = None
+
+    def _unpack(self) -> dict[str, Any]:
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(FREED)
+        for name, version in self.versions.items():
+            if saved[name].storage.version != version:
+                check_version(saved[name], version, self._producer(name))
+        return saved
+
+    def _edge_of(self, name: str) -> Edge | None:
+        if name.startswith("out"):
+            number = int(name[3:] or 0)
+            return None if number in self.op.non_differentiable_outputs else (self, number)
+        return self.edges[self.op.inputs.index(name)]
+
+    def _producer(self, name: str) -> str | None:
+        edge = self._edge_of(name)
+        return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
+
+    def apply(self, g: Any, graph: bool) -> Sequence[Any]:
+        grads = [g] if self.outputs == 1 else g
+        if all(x is None for x in grads):
+            return (None,) * len(self.edges)
+        saved = self._unpack()
+        if graph:
+            tensors = {
+                n: _variable(v, self.device, self._edge_of(n)) if n in self.versions else v for n, v in saved.items()
+            }
+            return self._apply_rules(grads, tensors)
+        array = next(x for x in grads if x is not None)
+        fused = getattr(self.op, "fused_kernels", {}).get(self.device.type)
+        if fused is not None:
+            return self._apply_fused(fused, array, saved)
+        with grad_mode.no_grad():
+            tensors = {n: wrap(v, self.device) if n in self.versions else v for n, v in saved.items()}
+            results = self._apply_rules([None if x is None else wrap(x, self.device) for x in grads], tensors)
+        found = [None if r is None else r._array for r in results]
+        # A rule may hand on its gradient, or what was saved, as it is: then the memory has two owners.
+        for result in found:
+            if result is not None:
+                result.storage.shared = True
+        return found
+
+    def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Any]) -> Sequence[Any]:
+        values = {n: v.ndarray if n in self.versions else v for n, v in saved.items() if n in self.op.fused_reads}
+        results = fused(g=g.ndarray, needs=self.needs, **values)
+        return [None if r is None else cpu.from_host(r) for r in results]
+
+    def _apply_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
+        op = self.op
+        given = {f"g{i}": g for i, g in enumerate(grads)}
+        given["g"] = grads[0]
+        if op.variadic:
+            (rule,) = op.rules.values()
+            return rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads})
+        results: list[Any] = []
+        for name, needed in zip(op.inputs, self.needs, strict=True):
+            if not needed:
+                results.append(None)
+                continue
+            rule = op.rules[name]
+            results.append(rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads}))
+        return results
+
+
+def saved_names(op: Op, mask: int) -> tuple[str, ...]:
+    """What a node of `op` keeps, by name, when the inputs whose bits are set in `mask` need gradients."""
+    found = op.saved_by_mask.get(mask)
+    if found is None:
+        names: dict[str, None] = {}
+        for i, name in enumerate(op.inputs):
+            if (op.variadic or mask >> i & 1) and name in op.rules:
+                names |= dict.fromkeys(op.rules[name].reads)
+        if isinstance(op, KernelOp):
+            names |= dict.fromkeys(op.fused_reads)
+        found = tuple(n for n in names if not _is_gradient(n))
+        op.saved_by_mask[mask] = found
+    return found
+
+
+def _is_gradient(name: str) -> bool:
+    return name == "g" or (name[0] == "g" and name[1:].isdigit())
+
+
+def node_class(op: Op) -> type[Any]:
+    """The node class of an op, named as PyTorch's."""
+    if op.node_class is None:
+        base = ElementwiseNode if op.elementwise else OpNode
+        op.node_class = type(op.node_name, (base,), {"op": op, "__slots__": (), "__doc__": f"Node of `{op.name}`."})
+    return op.node_class
+
+
+# ---------------------------------------------------------------------------------------------------- leaves
+class AccumulateGrad(Node):
+    """The node at a leaf: adds the gradient to `variable.grad`. There is one for each leaf while a graph holds it."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Variable) -> None:
+        super().__init__((), (), variable._device)
+        self.variable = variable
+        self.sequence = next(_accumulate_sequence)
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+
+def gradient_edge(variable: Any) -> Edge | None:
+    """Where the gradient of a tensor goes: its node, or its AccumulateGrad; None if it requires none."""
+    if variable._view is not None:
+        from .inplace import refresh_view
+
+        refresh_view(variable)
+    edge = variable._edge
+    if edge is not None:
+        return edge
+    if not variable._requires_grad:
+        return None
+    accumulator = None if variable._accumulator is None else variable._accumulator()
+    if accumulator is None:
+        accumulator = AccumulateGrad(variable)
+        variable._accumulator = weakref.ref(accumulator)
+    return (accumulator, 0)

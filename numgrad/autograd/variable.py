@@ -1,0 +1,91 @@
+"""What autograd knows of a tensor: its data, its device, and its place in the graph. `numgrad.Tensor` adds the rest."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ..device import device
+from ..dtype import FROM_NUMPY
+from ..kernels.array import Array
+
+if TYPE_CHECKING:
+    from .node import Node
+
+Edge = tuple["Node", int]
+
+
+class ViewInfo:
+    """That a tensor is a differentiable view of `base`, and how it was made.
+
+    `version` is the storage's version for which the view's `grad_fn` is valid: when the base has been written in place
+    since, the view's history is made anew from the base's.
+    """
+
+    __slots__ = ("base", "in_no_grad", "version")
+
+    def __init__(self, base: Variable, version: int, in_no_grad: bool) -> None:
+        self.base = base
+        self.version = version
+        self.in_no_grad = in_no_grad
+
+
+class Variable:
+    """A tensor as autograd sees it.
+
+    `_edge` is `(grad_fn, output_nr)` of a recorded result, None for a leaf. `_requires_grad` is kept beside it because
+    the dispatcher reads it for every operand. `_view` is None for a tensor that is no view. Everything rare lives in the
+    instance's `__dict__`, with the defaults below.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_device", "_edge", "_requires_grad", "_view")
+
+    _array: Array
+    _device: device
+    _edge: Edge | None
+    _requires_grad: bool
+    _view: ViewInfo | None
+    _grad: Any = None
+    _hooks: Any = None  # hooks of a leaf; those of a result hang on its node
+    _accumulator: weakref.ref[Any] | None = None
+    _retains_grad = False
+
+
+_tensor_class: Any = None
+CLASSES: set[type] = set()  # Tensor and its subclasses; membership is how the dispatcher tells tensors from numbers
+
+
+def set_tensor_class(cls: type[Variable]) -> None:
+    """Set the class that `wrap` makes. Called once, by `numgrad.tensor`."""
+    global _tensor_class
+    _tensor_class = cls
+    CLASSES.add(cls)
+
+
+def wrap(array: Array, where: device, new: Any = object.__new__) -> Any:
+    """A new tensor, a leaf that requires no gradient, over an array."""
+    tensor = new(_tensor_class)
+    tensor._array = array
+    tensor._device = where
+    tensor._edge = None
+    tensor._requires_grad = False
+    tensor._view = None
+    return tensor
+
+
+def wrap_result(array: Array, where: device, edge: Edge, new: Any = object.__new__) -> Any:
+    """A new tensor over an array, recorded as an output of a node."""
+    tensor = new(_tensor_class)
+    tensor._array = array
+    tensor._device = where
+    tensor._edge = edge
+    tensor._requires_grad = True
+    tensor._view = None
+    return tensor
+
+
+def describe(variable: Any) -> str:
+    """`torch.FloatTensor [2, 3]` with numgrad's name, as in messages about modified tensors."""
+    array = variable if isinstance(variable, Array) else variable._array
+    prefix = "numgrad.cuda" if array.device.startswith("cuda") else "numgrad"
+    return f"{prefix}.{FROM_NUMPY[array.dtype].tensor_name} [{', '.join(map(str, array.shape))}]"

@@ -1,0 +1,148 @@
+"""Devices: a piece of hardware, and the autodiff context that tensors made on it carry.
+
+PyTorch's door never sees the context: `device("cpu")` is enabled for autodiff. Burn's door starts from plain devices
+(`Device.cpu()`) and opts in. The context travels with a tensor and contexts merge for each op; kernels are looked up by
+hardware alone, and equality of devices ignores it.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from .kernels import cpu
+from .kernels.movement import backend as kernels_of
+
+TYPES = ("cpu", "cuda")
+
+
+class Context:
+    """Whether tensors take part in autodiff, and how their graph keeps what it saves.
+
+    `strategy` is None for a plain context, else "Disabled" (save everything) or "Balanced" (recompute what is cheap).
+    """
+
+    __slots__ = ("strategy",)
+
+    def __init__(self, strategy: str | None) -> None:
+        self.strategy = strategy
+
+    @property
+    def enabled(self) -> bool:
+        """Whether autodiff may record ops on tensors of this context."""
+        return self.strategy is not None
+
+    def __repr__(self) -> str:
+        return f"Context({self.strategy!r})"
+
+
+PLAIN = Context(None)
+AUTODIFF = Context("Disabled")
+BALANCED = Context("Balanced")
+
+
+def merge_contexts(first: Context, second: Context) -> Context:
+    """The context of an op's result: a plain operand counts as a constant beside an enabled one.
+
+    Raises RuntimeError, with Burn's text, for two different checkpointing strategies.
+    """
+    if first is second or not second.enabled:
+        return first
+    if not first.enabled:
+        return second
+    raise RuntimeError(
+        f"Gradient checkpointing strategy mismatch: {first.strategy} vs {second.strategy}. "
+        "Tensors in the same operation must share a strategy."
+    )
+
+
+class device:
+    """Where a tensor lives: `device("cpu")`, `device("cuda:0")`, `device("cuda", 1)`.
+
+    Attributes:
+        type: "cpu" or "cuda".
+        index: the number of the card, None for the CPU and for "the current one".
+        context: the autodiff context of tensors made on it.
+        hardware: the key under which kernels are found, such as "cuda:0".
+
+    Raises:
+        RuntimeError: an unknown type, with PyTorch's text.
+    """
+
+    __slots__ = ("context", "hardware", "index", "type")
+    _interned: dict[tuple[str, int | None, Context], device] = {}
+
+    type: str
+    index: int | None
+    context: Context
+    hardware: str
+
+    def __new__(cls, type: Any, index: int | None = None) -> device:
+        if isinstance(type, device):
+            return type
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}")
+        name, _, number = type.partition(":")
+        if number:
+            if index is not None:
+                raise RuntimeError("type (string) must not include an index because index was passed explicitly: " + type)
+            if not number.isdecimal():
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            index = int(number)
+        if name not in TYPES:
+            raise RuntimeError(
+                f"Expected one of cpu, cuda device type at start of device string: {name}"
+            )
+        return cls._of(name, index, AUTODIFF)
+
+    @classmethod
+    def _of(cls, type: str, index: int | None, context: Context) -> device:
+        key = (type, index, context)
+        found = cls._interned.get(key)
+        if found is None:
+            found = object.__new__(cls)
+            found.type = type
+            found.index = index
+            found.context = context
+            found.hardware = type if type == "cpu" else f"{type}:{index or 0}"
+            found = cls._interned.setdefault(key, found)
+        return found
+
+    def with_context(self, context: Context) -> device:
+        """The same hardware with another autodiff context."""
+        return device._of(self.type, self.index, context)
+
+    def concrete(self) -> device:
+        """The device that a tensor on it reports: `cuda` is `cuda:0`."""
+        if self.type == "cpu":
+            return device._of("cpu", None, self.context)
+        return device._of(self.type, self.index or 0, self.context)
+
+    def kernels(self) -> ModuleType:
+        """The module with this hardware's loops. Raises AssertionError, as PyTorch, for CUDA without a runtime."""
+        module = kernels_of(self.hardware)
+        if module is not cpu:
+            module.runtime()
+        return module
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, device):
+            return NotImplemented
+        return self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (device, (str(self),))
+
+
+Device = device
+CPU = device("cpu")

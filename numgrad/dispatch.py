@@ -1,0 +1,500 @@
+"""The one door: every op on tensors comes through `dispatch`.
+
+It finds the device and the autodiff context of the operands, the dtype to compute in, runs the kernel, and records a node
+when an operand requires a gradient. It is also the hot path, so the common case (contiguous operands of one shape and
+dtype) is decided by identity checks and one look-up of a small key: dtype and the classes of the operands.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import dtype as dtypes
+from .autograd.grad_mode import mode
+from .autograd.inplace import check_overlap, check_writable, rebase
+from .autograd.node import Recorder, gradient_edge, node_class, saved_names
+from .autograd.variable import CLASSES, ViewInfo, wrap, wrap_result
+from .device import CPU, device, merge_contexts
+from .dtype import FROM_NUMPY
+from .kernels import cpu
+from .kernels.array import Array
+from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
+from .size import Size
+
+NUMBERS = (bool, int, float)
+
+
+def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (), out: Any = None) -> Any:
+    """Run an op.
+
+    Args:
+        op: a row of the op table.
+        inputs: tensors; Python numbers where an elementwise op takes them.
+        attributes: the op's plain arguments, in declared order.
+        out: the tensor to write to. `inputs[0]` itself makes the op an in-place one, which is recorded.
+
+    Returns:
+        A tensor, or a tuple of tensors for an op with several outputs.
+    """
+    if op.elementwise:
+        if out is None:
+            # The fast path: one flat kernel, no broadcasting, no casting.
+            first = inputs[0]
+            if first.__class__ in CLASSES:
+                array = first._array
+                if array.flat is not None:
+                    if len(inputs) == 2:
+                        second = inputs[1]
+                        kind = second.__class__
+                        if kind in CLASSES:
+                            other = second._array
+                            if (
+                                other.dtype is array.dtype
+                                and other.shape == array.shape
+                                and other.flat is not None
+                                and first._device is second._device
+                            ):
+                                plan = op.flat_plans.get(array.dtype)
+                                if plan is not None:
+                                    result = plan.binary(array, other)
+                                    if (
+                                        first._requires_grad
+                                        or second._requires_grad
+                                        or first._view is not None
+                                        or second._view is not None
+                                    ) and mode.enabled:
+                                        return _record_flat(op, plan, inputs, result, first._device)
+                                    return wrap(result, first._device)
+                        else:
+                            plan = op.flat_plans.get((array.dtype, kind))
+                            if plan is not None:
+                                result = plan.binary_number(array, second)
+                                if (first._requires_grad or first._view is not None) and mode.enabled:
+                                    return _record_flat(op, plan, inputs, result, first._device)
+                                return wrap(result, first._device)
+                    elif len(inputs) == 1:
+                        plan = op.flat_plans.get(array.dtype)
+                        if plan is not None:
+                            result = plan.unary(array)
+                            if (first._requires_grad or first._view is not None) and mode.enabled:
+                                return _record_flat(op, plan, inputs, result, first._device)
+                            return wrap(result, first._device)
+        return _elementwise(op, inputs, out)
+    if op.is_view:
+        return _view(op, inputs[0], attributes)
+    return _general(op, inputs, attributes, out)
+
+
+# ---------------------------------------------------------------------------------------------------- elementwise
+def _record_flat(op: ElementwiseOp, plan: cpu.FlatPlan, inputs: tuple[Any, ...], result: Array, where: device) -> Any:
+    """Record a result of the fast path."""
+    mask = 0
+    edges: list[Any] = []
+    bit = 1
+    for x in inputs:
+        edge = None
+        if x.__class__ in CLASSES and (x._requires_grad or x._view is not None):
+            edge = x._edge if x._view is None else None
+            if edge is None:
+                edge = gradient_edge(x)
+            if edge is not None:
+                mask |= bit
+        edges.append(edge)
+        bit += bit
+    if not mask or not op.differentiable or not where.context.strategy:
+        return wrap(result, where)
+    recorder = plan.recorders.get(mask)
+    if recorder is None:
+        recorder = plan.recorders[mask] = Recorder(op, mask, result.dtype, plan.pattern)
+    saved: list[Any] = []
+    versions: list[Any] = []
+    for i in recorder.saves:
+        if i == OUT:
+            saved.append(result)
+            versions.append(0)
+        else:
+            x = inputs[i]
+            if x.__class__ in CLASSES:
+                x = x._array
+                versions.append(x.storage.version)
+            else:
+                versions.append(None)
+            saved.append(x)
+    node = (op.node_class or node_class(op))(recorder, tuple(edges), saved, versions, where, None)
+    return wrap_result(result, where, (node, 0))
+
+
+def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
+    """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
+    where = _device_of(op, inputs)
+    compute, result_dtype = _resolve_dtypes(op, inputs)
+    shape = _broadcast(op, inputs)
+    operands = [_operand(x, where) for x in inputs]
+    in_place = out is not None and out is inputs[0]
+    if out is None:
+        loops = where.kernels()
+        target = _allocate(loops, op, inputs, shape, result_dtype, where)
+    else:
+        _check_target(op, inputs, out, shape, result_dtype, in_place)
+        target = out._array
+    edges, mask = _edges(op, inputs, where)
+    saved: list[Any] = []
+    versions: list[Any] = []
+    recorder = None
+    if mask:
+        if out is not None and not in_place:
+            raise RuntimeError(_no_out_grad(op))
+        pattern = "".join("v" if isinstance(x, Array) else "n" for x in operands)
+        key = (compute, pattern, mask)
+        recorder = _recorders(op).get(key)
+        if recorder is None:
+            recorder = _recorders(op)[key] = Recorder(op, mask, compute, pattern)
+        for i in recorder.saves:
+            value = target if i == OUT else operands[i]
+            if in_place and i == 0 and isinstance(value, Array):
+                value = _copy_of(value)  # the op overwrites what its gradient reads
+            saved.append(value)
+            versions.append(value.storage.version + (i == OUT and in_place) if isinstance(value, Array) else None)
+    if 0 not in shape:
+        where.kernels().map(op.scalar, compute, operands, [target])
+    _remember_flat_plan(op, inputs, operands, compute, target, where, out)
+    if out is not None:
+        target.storage.version += 1
+    if recorder is None:
+        if out is not None:
+            return out
+        return wrap(target, where)
+    meta = _input_meta(inputs, operands, shape, compute, target)
+    node = node_class(op)(recorder, edges, saved, versions, where, meta)
+    if in_place:
+        rebase(out, node)
+        return out
+    return wrap_result(target, where, (node, 0))
+
+
+def _remember_flat_plan(
+    op: ElementwiseOp, inputs: tuple[Any, ...], operands: list[Any], compute: Any, target: Array, where: device, out: Any
+) -> None:
+    """Keep the compiled kernel for the fast path, when this call was one that it can serve next time."""
+    if out is not None or where.type != "cpu" or len(inputs) > 2 or target.flat is None or not target.flat.size:
+        return
+    first = operands[0]
+    if not isinstance(first, Array) or first.dtype is not compute or first.shape != target.shape or first.flat is None:
+        return
+    key: Any = compute
+    pattern = "v"
+    if len(inputs) == 2:
+        second, given = operands[1], inputs[1]
+        if given.__class__ in NUMBERS:
+            # An integer beside floats is converted by the kernel's own argument; a float beside integers is not.
+            key, pattern = (compute, given.__class__), "vn"
+        elif isinstance(second, Array) and second.dtype is compute and second.shape == target.shape and second.flat is not None:
+            pattern = "vv"
+        else:
+            return
+    if key in op.flat_plans or op.bool_error and compute.kind == "b" or len(op.scalar.parameters) != len(inputs):
+        return
+    if any(op.scalar.kinds.get(p, "real") != "real" for p in op.scalar.parameters):
+        return
+    op.flat_plans[key] = cpu.flat_plan(op.scalar, compute, (target.dtype,), pattern)
+
+
+def _recorders(op: ElementwiseOp) -> dict[Any, Recorder]:
+    return op.__dict__.setdefault("_recorders", {})
+
+
+def _device_of(op: Op, inputs: Any) -> device:
+    """The device of an op's result; contexts of the operands merge. Raises RuntimeError for two kinds of hardware."""
+    found: device | None = None
+    scalar: device | None = None
+    for x in inputs:
+        if x.__class__ not in CLASSES:
+            continue
+        where = x._device
+        if where is found:
+            continue
+        if where.type == "cpu" and not x._array.shape:
+            scalar = where if scalar is None else scalar  # a 0-d CPU tensor goes along with any device
+            continue
+        if found is None:
+            found = where
+            continue
+        if found.hardware != where.hardware:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {found} and {where}!"
+            )
+        found = found.with_context(merge_contexts(found.context, where.context))
+    if found is None:
+        return scalar or CPU
+    if scalar is not None and scalar.context is not found.context:
+        found = found.with_context(merge_contexts(found.context, scalar.context))
+    return found
+
+
+def _operand(x: Any, where: device) -> Any:
+    """What a kernel gets for an input: an array on its device, or a Python number."""
+    if x.__class__ not in CLASSES:
+        return x
+    array = x._array
+    if array.storage.device != where.hardware:
+        return array.ndarray.item()
+    return array
+
+
+_resolved: dict[Any, tuple[Any, Any]] = {}
+
+
+def _resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The NumPy dtypes to compute in and of the result."""
+    key = (
+        op,
+        dtypes.get_default_dtype(),
+        *[(x._array.dtype, not x._array.shape) if x.__class__ in CLASSES else x.__class__ for x in inputs],
+    )
+    found = _resolved.get(key)
+    if found is None:
+        found = _resolved[key] = _promote(op, inputs)
+    return found
+
+
+def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
+    if op.result == "first":
+        first = inputs[0]._array.dtype
+        return first, first
+    dims: list[dtypes.dtype] = []
+    zeros: list[dtypes.dtype] = []
+    numbers: list[dtypes.dtype] = []
+    for i, x in enumerate(inputs):
+        if op.scalar.kinds.get(op.inputs[i], "real") == "bool":
+            continue
+        if x.__class__ in CLASSES:
+            (dims if x._array.shape else zeros).append(FROM_NUMPY[x._array.dtype])
+        elif isinstance(x, NUMBERS):
+            numbers.append(dtypes.of_number(x))
+        else:
+            raise TypeError(
+                f"{op.name}(): argument '{op.inputs[i]}' (position {i + 1}) must be Tensor, not {type(x).__name__}"
+            )
+    promoted = dtypes.promote(dims, zeros, numbers)
+    if op.bool_error and (promoted is dtypes.bool_ or (len(inputs) > 1 and dtypes.bool_ in dims + zeros)):
+        raise RuntimeError(op.bool_error)
+    if op.result == "float" and not promoted.is_floating_point:
+        promoted = dtypes.get_default_dtype()
+    return promoted.numpy, dtypes.bool_.numpy if op.result == "bool" else promoted.numpy
+
+
+def _broadcast(op: Op, inputs: tuple[Any, ...]) -> tuple[int, ...]:
+    """The common shape of the inputs. Raises RuntimeError with PyTorch's text when there is none."""
+    shape: tuple[int, ...] = ()
+    for x in inputs:
+        if x.__class__ not in CLASSES or x._array.shape == shape:
+            continue
+        shape = broadcast_shapes(shape, x._array.shape)
+    return shape
+
+
+def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that two shapes broadcast to. Raises RuntimeError, with PyTorch's text."""
+    rank = max(len(a), len(b))
+    padded = [(1,) * (rank - len(s)) + tuple(s) for s in (a, b)]
+    out = []
+    for d, (m, n) in enumerate(zip(*padded, strict=True)):
+        if m != n and m != 1 and n != 1:
+            raise RuntimeError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {d}"
+            )
+        out.append(n if m == 1 else m)
+    return tuple(out)
+
+
+def _allocate(loops: Any, op: Op, inputs: tuple[Any, ...], shape: tuple[int, ...], dtype: Any, where: device) -> Array:
+    """The result's array: laid out as the operands when they share a dense permuted layout, else contiguous."""
+    if where.type == "cpu" and len(shape) > 1:
+        layouts = {x._array.strides for x in inputs if x.__class__ in CLASSES and x._array.shape == shape}
+        same = all(x.__class__ not in CLASSES or x._array.shape == shape for x in inputs)
+        if same and len(layouts) == 1 and _is_permuted(shape, strides := layouts.pop()):
+            return cpu.empty_strided(shape, strides, dtype)
+    return loops.empty(shape, dtype, where.hardware)
+
+
+def _is_permuted(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether a layout is dense but not in C order."""
+    expected = 1
+    order = sorted(range(len(shape)), key=lambda d: strides[d])
+    for d in order:
+        if shape[d] == 1:
+            continue
+        if strides[d] != expected:
+            return False
+        expected *= shape[d]
+    ordered = [d for d in order if shape[d] != 1]
+    return ordered != sorted(ordered, reverse=True)
+
+
+def _check_target(
+    op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool
+) -> None:
+    if in_place:
+        check_writable(out)
+    elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
+        raise RuntimeError(_no_out_grad(op))
+    check_overlap(out, inputs)
+    if out._array.shape != shape:
+        raise RuntimeError(
+            f"output with shape [{', '.join(map(str, out._array.shape))}] doesn't match the broadcast shape "
+            f"[{', '.join(map(str, shape))}]"
+        )
+    result, own = FROM_NUMPY[dtype], FROM_NUMPY[out._array.dtype]
+    if not dtypes.can_cast(result, own):
+        raise RuntimeError(
+            f"result type {result.scalar_name} can't be cast to the desired output type {own.scalar_name}"
+        )
+
+
+def _no_out_grad(op: Op) -> str:
+    return (
+        f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+        "arguments requires grad."
+    )
+
+
+def _edges(op: Op, inputs: Any, where: device) -> tuple[tuple[Any, ...], int]:
+    """Gradient edges of the inputs, and the bits of those that have one; none when the op is not to be recorded."""
+    if not mode.enabled or not op.differentiable or not where.context.enabled:
+        return (), 0
+    edges = tuple(gradient_edge(x) if x.__class__ in CLASSES else None for x in inputs)
+    mask = sum(1 << i for i, e in enumerate(edges) if e is not None)
+    return edges, mask
+
+
+def _input_meta(inputs: tuple[Any, ...], operands: list[Any], shape: Any, compute: Any, target: Array) -> Any:
+    """None when every operand is flat, of the result's shape and of the dtype computed in; else how each one was."""
+    flat = target.flat is not None
+    meta = []
+    for x, value in zip(inputs, operands, strict=True):
+        if x.__class__ not in CLASSES:
+            meta.append(None)
+            continue
+        array = x._array
+        meta.append((array.shape, array.dtype))
+        flat = flat and value is array and array.flat is not None and array.shape == shape and array.dtype is compute
+    return None if flat else meta
+
+
+def _copy_of(array: Array) -> Array:
+    from .kernels.unbroadcast import cloned
+
+    return cloned(array)
+
+
+# ---------------------------------------------------------------------------------------------------- views
+def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
+    """Run a view op: a new tensor over the same storage."""
+    array = x._array
+    result = array.view(*op.layout(array.shape, array.strides, array.offset, *attributes))
+    edge = gradient_edge(x) if x._requires_grad or x._view is not None else None
+    base = x if x._view is None else x._view.base
+    if edge is None or not mode.enabled or not x._device.context.enabled:
+        out = wrap(result, x._device)
+        out._view = ViewInfo(base, array.storage.version, not mode.enabled)
+        return out
+    facts = {
+        "input_shape": array.shape,
+        "input_strides": array.strides,
+        "input_offset": array.offset,
+        **dict(zip(op.attributes, attributes, strict=True)),
+    }
+    node = node_class(op)((edge,), facts, {}, x._device, 1, (True,))
+    out = wrap_result(result, x._device, (node, 0))
+    out._view = ViewInfo(base, array.storage.version, False)
+    return out
+
+
+# ---------------------------------------------------------------------------------------------------- other ops
+def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
+    """Run an op that brings its own kernels."""
+    where = _device_of(op, inputs)
+    if not inputs:
+        where = attributes[-1]
+        where.kernels()
+        attributes = (*attributes[:-1], where.hardware)
+    kernel = op.kernels.get(where.type)
+    if kernel is None:
+        raise NotImplementedError(f"{op.name}() has no {where.type} kernel yet: move its operands with .to('cpu')")
+    arrays = [x._array if x.__class__ in CLASSES else x for x in inputs]
+    edges, mask = _edges(op, inputs, where)
+    if op.writes:
+        _check_in_place_op(op, inputs)
+    if where.type == "cpu":
+        arguments: list[Any] = [a.ndarray if isinstance(a, Array) else a for a in arrays]
+    else:
+        arguments = arrays
+    results = kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
+    if op.writes:
+        for i in op.writes:
+            arrays[i].storage.version += 1
+        return None
+    found = [r if isinstance(r, Array) else cpu.from_host(r) for r in (results if op.outputs > 1 else (results,))]
+    target = where
+    if op.name == "to_copy":
+        target = device(attributes[1]).concrete().with_context(where.context)
+    if out is not None:
+        return _copy_to_out(op, inputs, found[0], out)
+    if not mask:
+        tensors = [wrap(a, target) for a in found]
+    else:
+        saved, versions = _save(op, mask, inputs, arrays, found, attributes)
+        needs = tuple(e is not None for e in edges)
+        node = node_class(op)(edges, saved, versions, target, op.outputs, needs)
+        tensors = [
+            wrap(a, target) if k in op.non_differentiable_outputs else wrap_result(a, target, (node, k))
+            for k, a in enumerate(found)
+        ]
+    return tensors[0] if op.outputs == 1 else tuple(tensors)
+
+
+def _save(
+    op: KernelOp, mask: int, inputs: tuple[Any, ...], arrays: list[Any], found: list[Array], attributes: tuple[Any, ...]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """What a node of the op keeps, by name, and the versions of the arrays among it."""
+    saved: dict[str, Any] = {}
+    versions: dict[str, int] = {}
+    given = dict(zip(op.attributes, attributes, strict=True))
+    for name in saved_names(op, mask):
+        value: Any
+        if name in given:
+            value = given[name]
+        elif name == "out" or (name.startswith("out") and name[3:].isdigit()):
+            value = found[int(name[3:] or 0)]
+        elif name in op.inputs:
+            value = arrays[op.inputs.index(name)]
+        elif name.endswith("_shape"):
+            source = name[: -len("_shape")]
+            value = [a.shape for a in arrays] if op.variadic else arrays[op.inputs.index(source)].shape
+        else:
+            source = arrays[op.inputs.index(name[: -len("_meta")])]
+            value = (source.dtype.name, source.device)
+        saved[name] = value
+        if isinstance(value, Array):
+            versions[name] = value.storage.version
+    return saved, versions
+
+
+def _check_in_place_op(op: KernelOp, inputs: tuple[Any, ...]) -> None:
+    for i in op.writes:
+        check_writable(inputs[i])
+
+
+def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) -> Any:
+    if mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
+        raise RuntimeError(_no_out_grad(op))
+    if out._array.shape != found.shape:
+        raise RuntimeError(
+            f"{op.name}(): out has shape {Size(out._array.shape)}, the result {Size(found.shape)}: give it that shape"
+        )
+    out._device.kernels().copy(found, out._array)
+    out._array.storage.version += 1
+    return out
+
+
+install_dispatcher(dispatch)

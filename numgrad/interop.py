@@ -1,0 +1,180 @@
+"""Exchange with NumPy and with Python lists. One of the few files that name NumPy."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import dtype as dtypes
+from .autograd.variable import CLASSES, wrap
+from .device import CPU, device
+from .dtype import FROM_NUMPY
+from .kernels import cpu
+
+
+def from_numpy(array: Any) -> Any:
+    """A CPU tensor that shares memory with an ndarray.
+
+    An array that NumPy marks read-only, or with negative strides, is copied: its memory is never written.
+
+    Raises TypeError for another type and for a dtype that tensors do not have.
+
+    Example:
+        >>> import numpy as np, numgrad as ng
+        >>> ng.from_numpy(np.arange(3))
+        tensor([0, 1, 2])
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    _check_dtype(array)
+    if not array.flags.writeable:
+        array = array.copy()
+    return wrap(cpu.from_host(_native(array)), CPU)
+
+
+def _native(array: np.ndarray) -> np.ndarray:
+    """The array under NumPy's one dtype object of its kind, by which kernels are found."""
+    native = next(d for d in FROM_NUMPY if d == array.dtype)
+    return array.view(native) if array.dtype is not native else array
+
+
+def _check_dtype(array: np.ndarray) -> None:
+    if array.dtype not in FROM_NUMPY:
+        names = ", ".join(d.name for d in dtypes.ALL)
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only supported types are: {names}."
+        )
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """A new leaf tensor that copies `data`: a number, nested lists, an ndarray or a tensor.
+
+    Floats take the default dtype, ints int64.
+
+    Raises:
+        ValueError: lists of unequal length.
+        RuntimeError: `requires_grad` with an integer dtype.
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.tensor([[1.0, 2.0], [3.0, 4.0]])
+        tensor([[1., 2.],
+                [3., 4.]])
+    """
+    if data.__class__ in CLASSES:
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+        values = data.detach().cpu()._array.ndarray
+        device = data._device if device is None else device
+    else:
+        values = _as_array(data)
+    return _new(values, dtype, device, requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+    """`data` as a tensor, without a copy where its memory can be shared."""
+    if data.__class__ in CLASSES:
+        return data.to(device=device, dtype=dtype)
+    if isinstance(data, np.ndarray) and data.dtype in FROM_NUMPY:
+        return from_numpy(data).to(device=device, dtype=dtype)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any:
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    if dtype is not None and wanted is None:
+        raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    values = np.array(values, dtype=values.dtype if wanted is None else wanted.numpy, order="C")
+    _check_dtype(values)
+    target = CPU if where is None else device(where).concrete()
+    target.kernels()
+    result = wrap(target.kernels().from_host(_native(values), target.hardware), target)
+    return result.requires_grad_leaf(requires_grad)
+
+
+def _as_array(data: Any) -> np.ndarray:
+    if isinstance(data, (np.ndarray, np.generic)):
+        return np.asarray(data)
+    shape = _shape_of(data)
+    flat: list[Any] = []
+    _flatten(data, shape, 0, flat)
+    kinds = {type(x) for x in flat}
+    if any(issubclass(k, (float, np.floating)) for k in kinds) or not flat:
+        kind: Any = dtypes.get_default_dtype().numpy
+    elif kinds <= {bool, np.bool_}:
+        kind = np.bool_
+    else:
+        kind = np.int64
+    return np.array(flat, dtype=kind).reshape(shape)
+
+
+def _is_sequence(data: Any) -> bool:
+    return isinstance(data, (list, tuple, range)) or (isinstance(data, np.ndarray) and data.ndim > 0)
+
+
+def _shape_of(data: Any) -> tuple[int, ...]:
+    shape: list[int] = []
+    while _is_sequence(data) or (data.__class__ in CLASSES and data.dim()):
+        shape.append(len(data))
+        if not len(data):
+            break
+        data = data[0]
+    return tuple(shape)
+
+
+def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any]) -> None:
+    if depth == len(shape):
+        if data.__class__ in CLASSES or isinstance(data, np.ndarray):
+            data = data.item()
+        if not isinstance(data, (bool, int, float, np.generic)):
+            if _is_sequence(data):
+                raise ValueError(f"expected sequence of length {len(data)} at dim {depth} (got a number)")
+            raise TypeError(f"new(): data must be numbers or sequences of numbers (got {type(data).__name__})")
+        out.append(data)
+        return
+    if not (_is_sequence(data) or (data.__class__ in CLASSES and data.dim())):
+        raise TypeError(f"object of type '{type(data).__name__}' has no len(): expected a sequence at dim {depth}")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    for item in data:
+        _flatten(item, shape, depth + 1, out)
+
+
+def to_numpy(x: Any) -> Any:
+    """The ndarray that shares memory with a CPU tensor. Raises RuntimeError for one that requires a gradient."""
+    if x.requires_grad:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    if x._device.type != "cpu":
+        raise TypeError(
+            f"can't convert {x._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+            "first."
+        )
+    return x._array.ndarray.view()
+
+
+def as_operand(value: Any, like: Any) -> Any:
+    """A NumPy scalar as a Python number, an ndarray as a tensor beside `like`; NotImplemented for anything else."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype in FROM_NUMPY:
+        return from_numpy(value).to(like._device)
+    return NotImplemented
+
+
+def fetch(x: Any, index: tuple[slice, ...]) -> Any:
+    """Nested lists of a part of a tensor, for printing."""
+    loops = x._device.kernels()
+    return loops.to_host(x._array)[index].tolist()
+
+
+def items(x: Any) -> Any:
+    """All items of a tensor as nested Python lists, or a number."""
+    return x._device.kernels().to_host(x._array).tolist()

@@ -1,0 +1,43 @@
+"""Activation functions as modules."""
+
+from __future__ import annotations
+
+from ..tensor import Tensor
+from . import functional as F
+from .module import Module
+
+__all__ = ["ReLU", "Sigmoid", "Tanh"]
+
+
+class ReLU(Module):
+    """max(0, x), elementwise; `inplace=True` overwrites its input."""
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.relu(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        """`inplace=True`, or nothing."""
+        return "inplace=True" if self.inplace else ""
+
+
+class Tanh(Module):
+    """Hyperbolic tangent, elementwise."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.tanh(input)
+
+
+class Sigmoid(Module):
+    """Logistic function 1 / (1 + exp(-x)), elementwise."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.sigmoid(input)

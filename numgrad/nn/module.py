@@ -1,0 +1,543 @@
+"""The base class of everything that has parameters."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
+
+from ..autograd.grad_mode import no_grad
+from ..device import device as Device
+from ..dtype import dtype as DType
+from ..dtype import float32, float64
+from ..tensor import Tensor
+from ..autograd.hooks import RemovableHandle
+from .parameter import Parameter
+from .state_dict import StateDictMethods, typename
+
+__all__ = ["Module"]
+
+
+def _forward_unimplemented(self: Module, *input: Any) -> None:
+    """Compute the result; every subclass defines it, and callers call the module itself so that hooks run."""
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+class Module(StateDictMethods):
+    """A piece of a network: parameters, buffers and further modules under attribute names.
+
+    Assigning a `Parameter` or a `Module` to an attribute registers it; `register_buffer` adds a tensor that is part of
+    the state but is not trained. Calling the module runs its hooks around `forward`.
+
+    >>> class Net(Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.hidden = Linear(2, 3)
+    ...
+    ...     def forward(self, x):
+    ...         return self.hidden(x).relu()
+    >>> Net()
+    Net(
+      (hidden): Linear(in_features=2, out_features=3, bias=True)
+    )
+    >>> [name for name, parameter in Net().named_parameters()]
+    ['hidden.weight', 'hidden.bias']
+    """
+
+    training: bool
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name = type(self).__name__
+        if kwargs:
+            raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        if args:
+            raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+        # Past __setattr__, which needs these tables to be there.
+        self.__dict__.update(
+            training=True,
+            _parameters={},
+            _buffers={},
+            _non_persistent_buffers_set=set(),
+            _modules={},
+            _forward_hooks=OrderedDict(),
+            _forward_hooks_with_kwargs=OrderedDict(),
+            _forward_hooks_always_called=OrderedDict(),
+            _forward_pre_hooks=OrderedDict(),
+            _forward_pre_hooks_with_kwargs=OrderedDict(),
+        )
+
+    forward: Callable[..., Any] = _forward_unimplemented
+
+    # Registration
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that belongs to the module's state without being trained.
+
+        A buffer that is not `persistent` moves and converts with the module but is left out of `state_dict()`.
+        """
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name, self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter; None keeps the name for one that the module does without."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name("parameter", name, self._parameters)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+            )
+        if param is not None and param.grad_fn:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
+                f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
+            )
+        self._parameters[name] = param
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a child module under a name."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{typename(module)} is not a Module subclass")
+        if not isinstance(name, str):
+            raise TypeError(f"module name should be a string. Got {typename(name)}")
+        if hasattr(self, name) and name not in self._modules:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(f'module name can\'t contain ".", got: {name}')
+        if name == "":
+            raise KeyError('module name can\'t be empty string ""')
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _check_name(self, kind: str, name: str, members: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in members:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # Attributes
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only when ordinary lookup fails, perhaps before __init__ made the tables.
+        state = self.__dict__
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table in state and name in state[table]:
+                return state[table][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        if isinstance(value, Parameter):
+            self._free_name(name, "_parameters", "parameters")
+            self.register_parameter(name, value)
+        elif name in state.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, None)
+        elif isinstance(value, Module):
+            self._free_name(name, "_modules", "module")
+            state["_modules"][name] = value
+        elif name in state.get("_modules", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
+            state["_modules"][name] = None
+        elif name in state.get("_buffers", ()):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as buffer '{name}' "
+                    "(torch.nn.Buffer, torch.Tensor or None expected)"
+                )
+            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
+        else:
+            super().__setattr__(name, value)
+
+    def _free_name(self, name: str, table: str, kind: str) -> None:
+        """Take a name out of every other table, before a member of `kind` goes into `table` under it."""
+        state = self.__dict__
+        if table not in state:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        state.pop(name, None)
+        for other in {"_parameters", "_buffers", "_modules"} - {table}:
+            state[other].pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        for members in (self._parameters, self._buffers, self._modules):
+            if name in members:
+                del members[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        return sorted(name for name in names if not name[0].isdigit())
+
+    # Calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the forward pre-hooks, `forward` and the forward hooks."""
+        if not (self._forward_hooks or self._forward_pre_hooks):
+            return self.forward(*args, **kwargs)
+        return self._call_with_hooks(args, kwargs)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = None
+        called = set()
+        try:
+            args, kwargs = self._run_forward_pre_hooks(args, kwargs)
+            result = self.forward(*args, **kwargs)
+            for hook_id, hook in list(self._forward_hooks.items()):
+                called.add(hook_id)
+                result = self._run_forward_hook(hook_id, hook, args, kwargs, result)
+            return result
+        except Exception:
+            for hook_id, hook in list(self._forward_hooks.items()):
+                if hook_id in self._forward_hooks_always_called and hook_id not in called:
+                    # An error in here must not hide the one being raised.
+                    try:
+                        result = self._run_forward_hook(hook_id, hook, args, kwargs, result)
+                    except Exception as error:
+                        warnings.warn(
+                            "module forward hook with ``always_call=True`` raised an exception "
+                            f"that was silenced as another error was raised in forward: {error}",
+                            stacklevel=3,
+                        )
+            raise
+
+    def _run_forward_pre_hooks(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        for hook_id, hook in list(self._forward_pre_hooks.items()):
+            if hook_id in self._forward_pre_hooks_with_kwargs:
+                changed = hook(self, args, kwargs)
+                if changed is None:
+                    continue
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
+                args, kwargs = changed
+            else:
+                changed = hook(self, args)
+                if changed is not None:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+        return args, kwargs
+
+    def _run_forward_hook(self, hook_id: int, hook: Callable[..., Any], args: Any, kwargs: Any, result: Any) -> Any:
+        if hook_id in self._forward_hooks_with_kwargs:
+            changed = hook(self, args, kwargs, result)
+        else:
+            changed = hook(self, args, result)
+        return result if changed is None else changed
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Run `hook(module, args)` before `forward`; what it returns replaces the arguments.
+
+        With `with_kwargs` it is called as `hook(module, args, kwargs)` and returns None or both.
+        """
+        handle = RemovableHandle(self._forward_pre_hooks, (self._forward_pre_hooks_with_kwargs,))
+        self._forward_pre_hooks[handle.id] = hook
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs[handle.id] = True
+        if prepend:
+            self._forward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Run `hook(module, args, output)` after `forward`; what it returns replaces the output.
+
+        With `with_kwargs` it is called as `hook(module, args, kwargs, output)`; with `always_call` it also runs when
+        `forward` raised.
+        """
+        options = (self._forward_hooks_with_kwargs, self._forward_hooks_always_called)
+        handle = RemovableHandle(self._forward_hooks, options)
+        self._forward_hooks[handle.id] = hook
+        for table, is_wanted in zip(options, (with_kwargs, always_call), strict=True):
+            if is_wanted:
+                table[handle.id] = True
+        if prepend:
+            self._forward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    # Walking through members
+
+    def _named_members(
+        self,
+        members_of: Callable[[Module], Iterable[tuple[str, Any]]],
+        prefix: str,
+        recurse: bool,
+        remove_duplicate: bool,
+    ) -> Iterator[tuple[str, Any]]:
+        seen = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for module_name, module in modules:
+            for name, member in members_of(module):
+                if member is None or member in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(member)
+                yield (f"{module_name}.{name}" if module_name else name), member
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters, each once."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """All parameters with their dotted names; shared ones once, under the first name."""
+        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """All buffers with their dotted names."""
+        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly below this one, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly below this one with their names."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module and all below it."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module (named '') and all below it with their dotted names; shared ones once, under the first name."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def get_submodule(self, target: str) -> Module:
+        """The module with a dotted name ('' is this one). Raises AttributeError where the path ends early."""
+        module = self
+        for name in target.split(".") if target else ():
+            module = module._get_member(name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter with a dotted name. Raises AttributeError where there is none."""
+        path, _, name = target.rpartition(".")
+        parameter = self.get_submodule(path)._get_member(name)
+        if not isinstance(parameter, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return parameter
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer with a dotted name. Raises AttributeError where there is none."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        buffer = module._get_member(name)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return buffer
+
+    def _get_member(self, name: str) -> Any:
+        if not hasattr(self, name):
+            raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
+        return getattr(self, name)
+
+    # Changing all at once
+
+    def apply(self, fn: Callable[[Module], None]) -> Self:
+        """Call `fn` on every module below this one, then on this one."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode (or evaluation mode), for modules that behave differently in the two."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Set evaluation mode: `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Freeze (False) or unfreeze all parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or fill them with zeros in place."""
+        for parameter in self.parameters():
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+                continue
+            if gradient.grad_fn is not None:
+                gradient.detach_()
+            else:
+                gradient.requires_grad_(False)
+            gradient.zero_()
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace every parameter, gradient and buffer by `fn` of it; parameters stay the same objects."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            gradient = parameter.grad
+            with no_grad():
+                parameter.data = fn(parameter)
+                if gradient is not None:
+                    gradient.data = fn(gradient)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move and convert in place: `to(device=None, dtype=None)`, `to(dtype)` or `to(tensor)`.
+
+        A dtype converts floating tensors only; integers keep theirs. Raises TypeError for a dtype that is not floating.
+        """
+        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+
+        def convert(tensor: Tensor) -> Tensor:
+            return tensor.to(device=device, dtype=dtype if _is_inexact(tensor) else None, non_blocking=non_blocking)
+
+        return self._apply(convert)
+
+    def float(self) -> Self:
+        """Convert all floating parameters and buffers to float32."""
+        return self._apply(lambda tensor: tensor.to(float32) if tensor.is_floating_point() else tensor)
+
+    def double(self) -> Self:
+        """Convert all floating parameters and buffers to float64."""
+        return self._apply(lambda tensor: tensor.to(float64) if tensor.is_floating_point() else tensor)
+
+    def cpu(self) -> Self:
+        """Move to the CPU."""
+        return self._apply(lambda tensor: tensor.to("cpu"))
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move to a CUDA device, by its number; the current one by default."""
+        return self._apply(lambda tensor: tensor.to("cuda" if device is None else device))
+
+    # Text
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What `repr` shows of this module besides its children: one line or several."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        extra_lines = extra.split("\n") if extra else []
+        children = [f"({name}): {indent_after_first_line(repr(child))}" for name, child in self._modules.items()]
+        return format_module(self._get_name(), extra_lines, children)
+
+
+def format_module(name: str, extra_lines: list[str], children: list[str]) -> str:
+    """`Name(...)`, on one line where there is nothing but one line of extra information."""
+    if len(extra_lines) <= 1 and not children:
+        return f"{name}({''.join(extra_lines)})"
+    return f"{name}(\n  " + "\n  ".join(extra_lines + children) + "\n)"
+
+
+def indent_after_first_line(text: str) -> str:
+    """Indent a child's text by two spaces, leaving empty lines empty."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in rest)])
+
+
+def _is_inexact(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _parse_to(
+    *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, tensor: Tensor | None = None
+) -> tuple[Any, Any, bool]:
+    """Tell the three forms of `to` apart; gives the device, the dtype and `non_blocking`."""
+    positional = list(args)
+    if positional and isinstance(positional[0], Tensor):
+        tensor = positional.pop(0)
+    elif positional and isinstance(positional[0], DType):
+        dtype = positional.pop(0)
+    else:
+        if positional and (positional[0] is None or isinstance(positional[0], (str, int, Device))):
+            device = positional.pop(0)
+        if positional and (positional[0] is None or isinstance(positional[0], DType)):
+            dtype = positional.pop(0)
+    if positional and isinstance(positional[0], bool):
+        non_blocking = positional.pop(0)
+    if positional:
+        raise TypeError(
+            f"to() received an invalid combination of arguments: {typename(positional[0])} is no part of "
+            "(device=None, dtype=None, non_blocking=False), (dtype, non_blocking=False) or (tensor, non_blocking=False)"
+        )
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
+    return device, dtype, non_blocking

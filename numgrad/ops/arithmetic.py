@@ -1,0 +1,60 @@
+"""add, sub, pow, where: public functions whose arguments choose among several ops of the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..autograd.variable import CLASSES
+from ..dispatch import dispatch
+from ..kernels import arithmetic as kernels
+
+
+def add(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
+    """`input + alpha * other`, broadcast.
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.add(ng.tensor([1.0, 2.0]), 10)
+        tensor([11., 12.])
+    """
+    if alpha.__class__ is int and alpha == 1:
+        return dispatch(kernels.add, (input, other), (), out)
+    return dispatch(kernels.add_scaled, (input, other, alpha), (), out)
+
+
+def sub(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
+    """`input - alpha * other`, broadcast."""
+    if alpha.__class__ is int and alpha == 1:
+        return dispatch(kernels.sub, (input, other), (), out)
+    return dispatch(kernels.add_scaled, (input, other, -alpha), (), out)
+
+
+def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
+    """`other - alpha * input`."""
+    return dispatch(kernels.rsub, (input if alpha == 1 else input * alpha, other))
+
+
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """`input` to the power `exponent`; either may be a Python number.
+
+    Raises RuntimeError for an integer tensor and a negative integer exponent.
+    """
+    if exponent.__class__ in CLASSES:
+        return dispatch(kernels.power_tensor, (input, exponent), (), out)
+    if isinstance(exponent, int) and exponent < 0 and not input.dtype.is_floating_point:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return dispatch(kernels.power, (input, exponent), (), out)
+
+
+def where(condition: Any, input: Any, other: Any, *, out: Any = None) -> Any:
+    """Items of `input` where `condition` (a bool tensor) holds, of `other` elsewhere; all three broadcast.
+
+    The gradient of the side that is not taken is 0, also where that side is NaN.
+    """
+    if condition.__class__ not in CLASSES:
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    if condition.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_name}"
+        )
+    return dispatch(kernels.where, (condition, input, other), (), out)

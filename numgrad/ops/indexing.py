@@ -1,0 +1,65 @@
+"""`x[...]` with ints, slices, None and Ellipsis: always a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch import dispatch
+from ..kernels import views
+
+
+def _expand_ellipsis(index: tuple[Any, ...], rank: int) -> list[Any]:
+    used = sum(1 for item in index if item is not None and item is not Ellipsis)
+    if used > rank:
+        raise IndexError(f"too many indices for tensor of dimension {rank}")
+    missing = [slice(None)] * (rank - used)
+    if not any(item is Ellipsis for item in index):
+        return [*index, *missing]
+    where = next(i for i, item in enumerate(index) if item is Ellipsis)
+    rest = index[where + 1 :]
+    if any(item is Ellipsis for item in rest):
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    return [*index[:where], *missing, *rest]
+
+
+def get(input: Any, index: Any) -> Any:
+    """The view of `input` that an index of ints, slices, None and Ellipsis names."""
+    items = index if isinstance(index, tuple) else (index,)
+    result = input
+    dim = 0
+    for item in _expand_ellipsis(items, input.dim()):
+        if item is None:
+            result = dispatch(views.unsqueeze, (result,), (dim,))
+            dim += 1
+        elif isinstance(item, slice):
+            result = _slice(result, dim, item)
+            dim += 1
+        else:
+            result = _select(result, dim, item, input)
+    return result if result is not input else dispatch(views.alias, (input,))
+
+
+def _slice(x: Any, dim: int, item: slice) -> Any:
+    extent = x._array.shape[dim]
+    step = 1 if item.step is None else item.step
+    if step <= 0:
+        raise ValueError("step must be greater than zero")
+    start, end, step = item.indices(extent)
+    if (start, end, step) == (0, extent, 1):
+        return x
+    return dispatch(views.slice_, (x,), (dim, start, max(start, end), step))
+
+
+def _select(x: Any, dim: int, item: Any, whole: Any) -> Any:
+    if isinstance(item, bool):
+        raise NotImplementedError("indexing with a bool is not supported yet: use numgrad.where, or basic slices")
+    try:
+        index = item.__index__()
+    except (AttributeError, TypeError):
+        raise NotImplementedError(
+            f"indexing with {type(item).__name__} is not supported yet: only ints, slices, None and Ellipsis are"
+        ) from None
+    extent = x._array.shape[dim]
+    if not -extent <= index < extent:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {extent}")
+    return dispatch(views.select, (x,), (dim, index + extent if index < 0 else index))

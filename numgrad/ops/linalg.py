@@ -1,0 +1,144 @@
+"""Matrix products: matmul and the ops that it chooses from."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..dispatch import broadcast_shapes, dispatch
+from ..kernels import linalg as kernels
+
+
+def _check_dtypes(a: Any, b: Any) -> None:
+    if a.dtype is not b.dtype:
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {_c_name(a.dtype)} != {_c_name(b.dtype)}"
+        )
+
+
+def _c_name(dtype: Any) -> str:
+    return {"float32": "float", "float64": "double", "int64": "long long", "bool": "bool"}.get(dtype.name, dtype.name)
+
+
+def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+    """Product of two matrices. Raises RuntimeError for other ranks, for shapes that do not fit, and for two dtypes."""
+    if input.dim() != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.dim() != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    a, b = input._array.shape, mat2._array.shape
+    if a[1] != b[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
+    if input._array.dtype is not mat2._array.dtype:
+        _check_dtypes(input, mat2)
+    return dispatch(kernels.mm, (input, mat2), (), out)
+
+
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1, out: Any = None) -> Any:
+    """`beta * input + alpha * (mat1 @ mat2)`, `input` broadcast."""
+    if mat1.dim() != 2 or mat2.dim() != 2:
+        raise RuntimeError(f"mat1 must be a matrix, got {mat1.dim()}-D tensor" if mat1.dim() != 2 else "mat2 must be a matrix")
+    a, b = mat1._array.shape, mat2._array.shape
+    if a[1] != b[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
+    _check_dtypes(mat1, mat2)
+    if input.dtype is not mat1.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {input.dtype.scalar_name} and {mat2.dtype.scalar_name}"
+        )
+    if beta != 1:
+        input = input * beta
+    if alpha != 1:
+        mat1 = mat1 * alpha
+    return dispatch(kernels.addmm, (input, mat1, mat2), (), out)
+
+
+def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
+    """Inner product of two vectors of equal length."""
+    if input.dim() != 1 or tensor.dim() != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
+    if input.dtype is not tensor.dtype:
+        raise RuntimeError(
+            "dot : expected both vectors to have same dtype, but found "
+            f"{input.dtype.scalar_name} and {tensor.dtype.scalar_name}"
+        )
+    if input.shape != tensor.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{input.numel()}] and src [{tensor.numel()}] to have the same "
+            f"number of elements, but got {input.numel()} and {tensor.numel()} elements respectively"
+        )
+    return dispatch(kernels.dot, (input, tensor), (), out)
+
+
+def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
+    """Product of a matrix and a vector."""
+    if input.dim() != 2 or vec.dim() != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.dim()}, {vec.dim()}")
+    if input.shape[1] != vec.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})")
+    _check_dtypes(input, vec)
+    return dispatch(kernels.mv, (input, vec), (), out)
+
+
+def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+    """Products of the matrices of two batches."""
+    if input.dim() != 3 or mat2.dim() != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if input.dim() != 3 else "batch2 must be a 3D tensor")
+    a, b = input.shape, mat2.shape
+    if a[0] != b[0] or a[2] != b[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
+        )
+    _check_dtypes(input, mat2)
+    return dispatch(kernels.bmm, (input, mat2), (), out)
+
+
+def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Matrix product by rank: vectors to a number, matrices to a matrix, more dimensions as broadcast batches.
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.ones(2, 3) @ ng.ones(3)
+        tensor([3., 3.])
+    """
+    if out is not None:
+        out.copy_(matmul(input, other))
+        return out
+    left, right = input.dim(), other.dim()
+    if left == 2 and right == 2:
+        return mm(input, other)
+    if not left or not right:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
+    if left == 1 and right == 1:
+        return dot(input, other)
+    if left == 2 and right == 1:
+        return mv(input, other)
+    if left == 1 and right == 2:
+        return mm(input.unsqueeze(0), other).squeeze(0)
+    return _batched(input, other)
+
+
+def _batched(input: Any, other: Any) -> Any:
+    if input.dim() == 1:
+        return _batched(input.unsqueeze(0), other).squeeze(-2)
+    if other.dim() == 1:
+        return _batched(input, other.unsqueeze(-1)).squeeze(-1)
+    if other.dim() == 2:  # one matrix for the whole batch: a single product of the rows
+        rows = input.reshape(-1, input.shape[-1])
+        return mm(rows, other).view(*input.shape[:-1], other.shape[-1])
+    batch = broadcast_shapes(tuple(input.shape[:-2]), tuple(other.shape[:-2]))
+    count = math.prod(batch)
+    a = input.expand(*batch, *input.shape[-2:]).reshape(count, *input.shape[-2:])
+    b = other.expand(*batch, *other.shape[-2:]).reshape(count, *other.shape[-2:])
+    return bmm(a, b).view(*batch, input.shape[-2], other.shape[-1])
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """`input @ weight.T + bias` with weight (out_features, in_features): the dense layer."""
+    if input.dim() == 2 and bias is not None:
+        return addmm(bias, input, weight.t())
+    if bias is not None and input.dim() > 2:
+        rows = input.reshape(-1, input.shape[-1])
+        return addmm(bias, rows, weight.t()).view(*input.shape[:-1], weight.shape[0])
+    out = matmul(input, weight.t())
+    return out if bias is None else out + bias

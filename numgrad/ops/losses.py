@@ -1,0 +1,92 @@
+"""Losses and log_softmax, as functions of tensors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..dispatch import broadcast_shapes, dispatch
+from ..kernels import losses as kernels
+from ..size import Size
+from .dims import wrap_dim
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
+    """Logarithm of the softmax along `dim`, computed without overflow."""
+    if dtype is not None:
+        input = input.to(dtype)
+    if dim is None:
+        raise TypeError("log_softmax() missing the argument 'dim': name the dimension whose items sum to one")
+    return dispatch(kernels.log_softmax, (input,), (wrap_dim(dim, input.dim()),))
+
+
+def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
+    """Negative log likelihood of int64 class targets (n,) under log-probabilities (n, classes), or () under (classes,).
+
+    Raises IndexError for a target that is no class.
+    """
+    _check_reduction(reduction)
+    if target._array.dtype.name != "int64":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
+    if input.dim() == 1:
+        out = nll_loss(input.unsqueeze(0), target.reshape(1), ignore_index=ignore_index, reduction=reduction)
+        return out.squeeze(0) if reduction == "none" else out
+    if input.dim() > 2:
+        return _nll_loss_nd(input, target, ignore_index, reduction)
+    if input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    return dispatch(kernels.nll_loss, (input, target), (reduction, ignore_index))
+
+
+def _nll_loss_nd(input: Any, target: Any, ignore_index: int, reduction: str) -> Any:
+    """(n, classes, d1, ...) with targets (n, d1, ...): every position is a row."""
+    classes = input.shape[1]
+    order = (0, *range(2, input.dim()), 1)
+    rows = input.permute(order).reshape(-1, classes)
+    out = dispatch(kernels.nll_loss, (rows, target.reshape(-1)), (reduction, ignore_index))
+    return out.reshape(tuple(target.shape)) if reduction == "none" else out
+
+
+def cross_entropy(
+    input: Any, target: Any, *, ignore_index: int = -100, reduction: str = "mean"
+) -> Any:
+    """Cross entropy of logits (n, classes, ...) and int64 class indices (n, ...).
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.nn.functional.cross_entropy(ng.zeros(1, 4), ng.tensor([2]))
+        tensor(1.3863)
+    """
+    _check_reduction(reduction)
+    return nll_loss(
+        log_softmax(input, 0 if input.dim() == 1 else 1), target, ignore_index=ignore_index, reduction=reduction
+    )
+
+
+def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
+    """Squared error: its mean, its sum, or ("none") each item. Shapes that differ broadcast, with PyTorch's warning."""
+    _check_reduction(reduction)
+    if input._array.shape != target._array.shape:
+        warnings.warn(
+            f"Using a target size ({Size(target.shape)}) that is different to the input size ({Size(input.shape)}). "
+            "This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            stacklevel=2,
+        )
+        shape = broadcast_shapes(tuple(input.shape), tuple(target.shape))
+        input, target = input.expand(shape), target.expand(shape)
+    if input._array.dtype is not target._array.dtype:
+        from ..dtype import promote_types
+
+        common = promote_types(input.dtype, target.dtype)
+        input, target = input.to(common), target.to(common)
+    return dispatch(kernels.mse_loss, (input, target), (reduction,))

@@ -1,0 +1,234 @@
+"""Views, and joining of tensors: public functions over the view ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..autograd.variable import CLASSES
+from ..dispatch import dispatch
+from ..dtype import promote_types
+from ..kernels import movement, views
+from ..kernels.views import view_strides
+from .dims import as_sizes, infer_size, wrap_dim, wrap_dims
+
+
+def view(input: Any, *size: Any) -> Any:
+    """The same items under another shape, sharing memory. One size may be -1."""
+    array = input._array
+    return dispatch(views.view, (input,), (infer_size(as_sizes(size), array.size),))
+
+
+def reshape(input: Any, *shape: Any) -> Any:
+    """The same items under another shape: a view where the layout allows it, else a copy."""
+    array = input._array
+    size = infer_size(as_sizes(shape), array.size)
+    if view_strides(array.shape, array.strides, size) is None:
+        input = input.clone()._made_contiguous()
+    return dispatch(views.view, (input,), (size,))
+
+
+def t(input: Any) -> Any:
+    """Transpose of a matrix, as a view. Raises RuntimeError for more than two dimensions."""
+    if input.dim() > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
+    return dispatch(views.t, (input,))
+
+
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    """Two dimensions exchanged, as a view."""
+    rank = input.dim()
+    return dispatch(views.transpose, (input,), (wrap_dim(dim0, rank), wrap_dim(dim1, rank)))
+
+
+def permute(input: Any, *dims: Any) -> Any:
+    """Dimensions in another order, as a view."""
+    order = as_sizes(dims)
+    rank = input.dim()
+    if len(order) != rank:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {rank} is not equal to len(dims) = {len(order)}"
+        )
+    wrapped = tuple(wrap_dim(d, rank) for d in order)
+    if len(set(wrapped)) != rank:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return dispatch(views.permute, (input,), (wrapped,))
+
+
+def squeeze(input: Any, dim: Any = None) -> Any:
+    """Without dimensions of extent 1: all, or those named."""
+    if dim is None:
+        return dispatch(views.squeeze, (input,))
+    if isinstance(dim, (tuple, list)):
+        return dispatch(views.squeeze_dims, (input,), (wrap_dims(dim, input.dim()),))
+    return dispatch(views.squeeze_dim, (input,), (wrap_dim(dim, input.dim()),))
+
+
+def unsqueeze(input: Any, dim: int) -> Any:
+    """With a new dimension of extent 1 at `dim`."""
+    return dispatch(views.unsqueeze, (input,), (wrap_dim(dim, input.dim() + 1),))
+
+
+def expand(input: Any, *sizes: Any) -> Any:
+    """Dimensions of extent 1 repeated to `sizes`, as a view; -1 keeps an extent."""
+    size = as_sizes(sizes)
+    shape = input._array.shape
+    lead = len(size) - len(shape)
+    if lead < 0:
+        raise RuntimeError(
+            f"expand({_tensor_text(input)}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    out = list(size)
+    for d, new in enumerate(size):
+        old = shape[d - lead] if d >= lead else None
+        if new == -1:
+            if old is None:
+                raise RuntimeError(
+                    f"expand({_tensor_text(input)}, size={list(size)}): the expanded size of the tensor (-1) isn't "
+                    f"allowed in a leading, non-existing dimension {d}"
+                )
+            out[d] = old
+        elif old is not None and old not in (1, new):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton "
+                f"dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
+    return dispatch(views.expand, (input,), (tuple(out),))
+
+
+def _tensor_text(input: Any) -> str:
+    return f"torch.{input.dtype.tensor_name}{{{list(input.shape)}}}"
+
+
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Dimensions from `start_dim` to `end_dim` joined into one."""
+    rank = input.dim()
+    if not rank:
+        return reshape(input, 1)
+    start, end = wrap_dim(start_dim, rank), wrap_dim(end_dim, rank)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if start == end:
+        return input
+    shape = input._array.shape
+    joined = 1
+    for n in shape[start : end + 1]:
+        joined *= n
+    return reshape(input, (*shape[:start], joined, *shape[end + 1 :]))
+
+
+def select(input: Any, dim: int, index: int) -> Any:
+    """The slice at `index` of a dimension, without that dimension, as a view."""
+    rank = input.dim()
+    if not rank:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, rank)
+    extent = input._array.shape[d]
+    if not -extent <= index < extent:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input._array.shape)} at dimension {d}"
+        )
+    return dispatch(views.select, (input,), (d, index + extent if index < 0 else index))
+
+
+def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+    """`length` items of a dimension from `start`, as a view."""
+    if not input.dim():
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, input.dim())
+    extent = input._array.shape[d]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -extent <= start <= extent:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-extent}, {extent}], but got {start})")
+    first = start + extent if start < 0 else start
+    if first + length > extent:
+        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({extent}).")
+    return dispatch(views.slice_, (input,), (d, first, first + length, 1))
+
+
+def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
+    """Any layout over the tensor's storage, as a view."""
+    offset = input._array.offset if storage_offset is None else storage_offset
+    layout = (tuple(size), tuple(stride), offset)
+    buffer = input._array.storage.buffer
+    if views.storage_extent(layout) > getattr(buffer, "size", views.storage_extent(layout)):
+        itemsize = input._array.dtype.itemsize
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} "
+            f"requiring a storage size of {views.storage_extent(layout) * itemsize} are out of bounds for storage of "
+            f"size {buffer.size * itemsize}"
+        )
+    return dispatch(views.as_strided, (input,), layout)
+
+
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """The sum over the dimensions along which `size` was broadcast to the tensor's shape."""
+    target = as_sizes(size)
+    shape = input._array.shape
+    if shape == target:
+        return input
+    lead = len(shape) - len(target)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(target, shape[lead:], strict=True)):
+        raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    dims = (*range(lead), *(lead + d for d, n in enumerate(target) if n == 1 and shape[lead + d] != 1))
+    out = input.sum(dims, True) if dims else input
+    return out.view(target) if lead else out
+
+
+def _promoted(tensors: Sequence[Any]) -> tuple[Any, ...]:
+    common = tensors[0].dtype
+    for x in tensors[1:]:
+        common = promote_types(common, x.dtype)
+    return tuple(x if x.dtype is common else x.to(common) for x in tensors)
+
+
+def _check_tensors(name: str, tensors: Any) -> None:
+    if tensors.__class__ in CLASSES:
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
+    for i, x in enumerate(tensors):
+        if x.__class__ not in CLASSES:
+            raise TypeError(
+                f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}"
+            )
+
+
+def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors joined along an existing dimension; their other extents must be equal."""
+    _check_tensors("cat", tensors)
+    if not tensors:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    for i, x in enumerate(tensors):
+        if not x.dim():
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    real = [x for x in tensors if x._array.shape != (0,)] or list(tensors[:1])
+    first = real[0]._array.shape
+    d = wrap_dim(dim, len(first))
+    for i, x in enumerate(real[1:], 1):
+        shape = x._array.shape
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for e in range(len(first)):
+            if e != d and shape[e] != first[e]:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {d}. Expected size {first[e]} but got size "
+                    f"{shape[e]} for tensor number {i} in the list."
+                )
+    return dispatch(movement.cat, _promoted(real), (d,))
+
+
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors of one shape joined along a new dimension."""
+    _check_tensors("stack", tensors)
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0]._array.shape
+    for i, x in enumerate(tensors):
+        if x._array.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(x._array.shape)} at entry {i}"
+            )
+    return dispatch(movement.stack, _promoted(tensors), (wrap_dim(dim, len(first) + 1),))

@@ -1,0 +1,622 @@
+"""`Tensor`: PyTorch's tensor over numgrad's arrays and graph.
+
+Attributes and conversions are here; operators and the methods of ops are bound at the end, from `ops/` and the op table.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import dtype as dtypes
+from . import interop
+from .autograd import differentiate
+from .autograd.hooks import RemovableHandle
+from .autograd.node import gradient_edge
+from .autograd.variable import CLASSES, Variable, set_tensor_class, wrap
+from .device import device as Device
+from .dispatch import NUMBERS, dispatch
+from .dtype import FROM_NUMPY
+from .kernels import arithmetic, comparison, movement
+from .ops import indexing, linalg, reductions, shaping
+from .ops import arithmetic as arithmetic_ops
+from .ops.dims import wrap_dim
+from .ops.table import bind_methods
+from .printing import tensor_repr
+from .size import Size
+
+OPERANDS: set[type] = {*NUMBERS}
+
+
+class Tensor(Variable):
+    """An n-d array that records how it was computed.
+
+    Make one with `numgrad.tensor`, a factory such as `numgrad.zeros`, or an op on others.
+
+    Example:
+        >>> import numgrad as ng
+        >>> x = ng.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+
+    __slots__ = ()
+    __array_ufunc__ = None  # ndarray * tensor then calls Tensor.__rmul__
+    __hash__ = object.__hash__
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        CLASSES.add(cls)
+        OPERANDS.add(cls)
+
+    def __new__(cls, *data: Any) -> Any:
+        """A tensor of the default dtype: `Tensor([1, 2])` with these items, `Tensor(2, 3)` undefined of this shape."""
+        from .creation import empty
+
+        if len(data) == 1 and not isinstance(data[0], int):
+            if data[0].__class__ in CLASSES:
+                return cls._make_subclass(cls, data[0])
+            return cls._make_subclass(cls, interop.tensor(data[0], dtype=dtypes.get_default_dtype()))
+        return cls._make_subclass(cls, empty(*data) if data else empty(0))
+
+    @staticmethod
+    def _make_subclass(cls: type, data: Any, requires_grad: bool = False) -> Any:  # noqa: PLW0211  (PyTorch's signature)
+        """A leaf of class `cls` that shares memory with `data`."""
+        made = object.__new__(cls)
+        made._array = data._array
+        made._device = data._device
+        made._edge = None
+        made._requires_grad = False
+        made._view = None
+        return made.requires_grad_leaf(requires_grad)
+
+    # ------------------------------------------------------------------------------------------ attributes
+    @property
+    def shape(self) -> Size:
+        """Extents of the dimensions."""
+        return Size(self._array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the extent of one dimension."""
+        if dim is None:
+            return Size(self._array.shape)
+        if not self._array.shape:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        return self._array.shape[wrap_dim(dim, self.dim())]
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """Type of the items."""
+        return FROM_NUMPY[self._array.dtype]
+
+    @property
+    def device(self) -> Device:
+        """Where the items are, and the autodiff context they carry."""
+        return self._device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the items are on a CUDA device."""
+        return self._device.type == "cuda"
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return len(self._array.shape)
+
+    ndim = property(dim)
+    ndimension = dim
+
+    def numel(self) -> int:
+        """Number of items."""
+        return self._array.size
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Strides in items, or that of one dimension."""
+        strides = self._array.strides
+        return strides if dim is None else strides[wrap_dim(dim, self.dim())]
+
+    def storage_offset(self) -> int:
+        """Index in the storage of the first item."""
+        return self._array.offset
+
+    def element_size(self) -> int:
+        """Bytes of an item."""
+        return self._array.dtype.itemsize
+
+    itemsize = property(element_size)
+
+    def is_contiguous(self) -> bool:
+        """Whether the items lie in C order without gaps."""
+        return self._array.is_contiguous()
+
+    def data_ptr(self) -> int:
+        """Address of the first item (CPU)."""
+        return self._array.ndarray.ctypes.data
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a float."""
+        return self._array.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return self._array.dtype.kind == "c"
+
+    @property
+    def T(self) -> Any:
+        """Dimensions in reverse order."""
+        return shaping.permute(self, *reversed(range(self.dim()))) if self.dim() != 2 else shaping.transpose(self, 0, 1)
+
+    @property
+    def mT(self) -> Any:
+        """The last two dimensions exchanged."""
+        if self.dim() < 2:
+            raise RuntimeError(
+                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+            )
+        return shaping.transpose(self, -2, -1)
+
+    # ------------------------------------------------------------------------------------------ place in the graph
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are wanted: of a leaf so marked, and of every result that was recorded."""
+        if self._requires_grad:
+            return True
+        return self._view is not None and self._view.base._requires_grad and gradient_edge(self) is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        if self.grad_fn is not None:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+        if value and not self._differentiable():
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        self._requires_grad = value
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Mark a leaf as wanting gradients, or not. Raises RuntimeError for a result, and for integers."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
+        if self.grad_fn is not None:
+            if not requires_grad:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            return self
+        if requires_grad and not self._differentiable():
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self._requires_grad = requires_grad
+        return self
+
+    def requires_grad_leaf(self, requires_grad: bool) -> Any:
+        """Mark a tensor that was just made, as a factory's `requires_grad=` does."""
+        if requires_grad:
+            if not self._differentiable():
+                raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            self._requires_grad = True
+        return self
+
+    def _differentiable(self) -> bool:
+        return self._array.dtype.kind in "fc"
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made the tensor."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the op that made the tensor; None for a leaf."""
+        if self._view is not None:
+            gradient_edge(self)
+        return None if self._edge is None else self._edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` the tensor is."""
+        return 0 if self._edge is None else self._edge[1]
+
+    @property
+    def _version(self) -> int:
+        return self._array.storage.version
+
+    @property
+    def _base(self) -> Any:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that `backward` accumulated; None before."""
+        if self._grad is None and self._edge is not None and not self._retains_grad:
+            differentiate.warn_non_leaf_grad()
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        differentiate.check_assigned_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def data(self) -> Any:
+        """The same memory as a tensor outside the graph. Writes through it are not seen by autograd's checks."""
+        from .kernels.array import Array, Storage
+
+        old = self._array
+        storage = Storage(old.storage.buffer, old.storage.device)
+        storage.shared = True
+        return wrap(Array(storage, old.dtype, old.shape, old.strides, old.offset, old.flat), self._device)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if self._requires_grad and not value._differentiable():
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._array = value._array
+        self._device = value._device
+
+    def detach(self) -> Any:
+        """The same memory as a leaf outside the graph; version counters stay shared."""
+        return wrap(self._array, self._device)
+
+    def detach_(self) -> Any:
+        """Take the tensor out of the graph, in place. Raises RuntimeError for a view."""
+        if self._view is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
+        self._edge = None
+        self._requires_grad = False
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a result in `.grad`, as seen after all its hooks. A leaf's is kept anyway."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.is_leaf or self._retains_grad:
+            return
+        assert self._edge is not None
+        node, number = self._edge
+        node.get_hooks().retaining[number] = weakref.ref(self)
+        self._retains_grad = True
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on a result."""
+        return self._retains_grad
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `hook(gradient)` whenever the tensor's total gradient is known; what it returns, if not None, replaces it.
+
+        Raises RuntimeError for a tensor that requires no gradient.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
+        node, number = gradient_edge(self)  # type: ignore[misc]
+        if self._edge is None:
+            self._hooks = node  # a leaf keeps its AccumulateGrad alive with the hooks on it
+        hooks = node.get_hooks().tensor.setdefault(number, OrderedDict())
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = hook
+        return handle
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """Compute the gradients of this tensor and add them to the leaves' `.grad`. See `autograd.backward`."""
+        differentiate.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    # ------------------------------------------------------------------------------------------ conversion
+    def numpy(self, *, force: bool = False) -> Any:
+        """The ndarray that shares memory with a CPU tensor. `force` detaches and moves it first."""
+        return interop.to_numpy(self.detach().cpu() if force else self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        found = interop.to_numpy(self)
+        return found if dtype is None and not copy else found.astype(dtype or found.dtype, copy=bool(copy))
+
+    def tolist(self) -> Any:
+        """The items as nested lists of Python numbers."""
+        return interop.items(self)
+
+    def item(self) -> Any:
+        """The only item as a Python number. Raises RuntimeError when there are several."""
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        found = interop.items(self)
+        while isinstance(found, list):
+            found = found[0]
+        return found
+
+    def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False) -> Any:
+        """The tensor in another dtype, on another device, or both; itself when nothing changes.
+
+        `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`. The autodiff context stays the tensor's own.
+        """
+        for value in args:
+            if isinstance(value, bool):
+                continue
+            if isinstance(value, Variable):
+                device, dtype = value._device, value.dtype  # type: ignore[attr-defined]
+            elif dtypes.as_dtype(value) is not None:
+                dtype = value
+            elif value is not None:
+                device = value
+        wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype)
+        if wanted is None:
+            raise TypeError(f"to() received an invalid dtype: {dtype!r}")
+        where = self._device if device is None else Device(device).concrete()
+        if not copy and wanted is self.dtype and where.hardware == self._device.hardware:
+            return self
+        where.kernels()
+        return dispatch(movement.to_copy, (self,), (wanted.name, where.hardware))
+
+    def to_numpy_dtype(self, dtype: Any) -> Any:
+        """The tensor in the dtype that a NumPy dtype names."""
+        return self.to(FROM_NUMPY[dtype])
+
+    def type(self, dtype: Any = None) -> Any:
+        """PyTorch's name of the tensor type, `torch.FloatTensor`; with a dtype, the tensor in it."""
+        if dtype is not None:
+            return self.to(dtype)
+        return f"torch.{'cuda.' if self.is_cuda else ''}{self.dtype.tensor_name}"
+
+    def type_as(self, other: Any) -> Any:
+        """The tensor in the dtype and on the device of another."""
+        return self.to(other)
+
+    def cpu(self) -> Any:
+        """The tensor on the CPU."""
+        return self.to(device="cpu")
+
+    def cuda(self, device: Any = None) -> Any:
+        """The tensor on a CUDA device."""
+        return self.to(device="cuda" if device is None else device)
+
+    def float(self) -> Any:
+        """The tensor as float32."""
+        return self.to(dtypes.float32)
+
+    def double(self) -> Any:
+        """The tensor as float64."""
+        return self.to(dtypes.float64)
+
+    def long(self) -> Any:
+        """The tensor as int64."""
+        return self.to(dtypes.int64)
+
+    def int(self) -> Any:
+        """The tensor as int32."""
+        return self.to(dtypes.int32)
+
+    def bool(self) -> Any:
+        """The tensor as bool: whether each item is not 0."""
+        return self.to(dtypes.bool_)
+
+    def clone(self) -> Any:
+        """A copy, recorded."""
+        return dispatch(movement.clone, (self,))
+
+    def contiguous(self) -> Any:
+        """The tensor itself when its items lie in C order, else a copy that does."""
+        return self if self._array.is_contiguous() else self.clone()._made_contiguous()
+
+    def _made_contiguous(self) -> Any:
+        """A clone keeps a permuted layout; this is the same step of the graph with its items in C order."""
+        if not self._array.is_contiguous():
+            loops = self._device.kernels()
+            dense = loops.empty(self._array.shape, self._array.dtype, self._device.hardware)
+            loops.copy(self._array, dense)
+            self._array = dense
+        return self
+
+    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """Write the items of `src` (broadcast, cast) to the tensor, in place."""
+        if src.__class__ not in OPERANDS:
+            src = interop.as_operand(src, self)
+        if src.__class__ in CLASSES and src._device.hardware != self._device.hardware:
+            src = src.to(device=self._device)
+        return dispatch(movement.copy, (self, src), (), self)
+
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+        """Zeros of a shape, with this tensor's dtype and device."""
+        from .creation import zeros
+
+        return zeros(
+            *size, dtype=dtype or self.dtype, device=self._device if device is None else device, requires_grad=requires_grad
+        )
+
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+        """Ones of a shape, with this tensor's dtype and device."""
+        from .creation import ones
+
+        return ones(
+            *size, dtype=dtype or self.dtype, device=self._device if device is None else device, requires_grad=requires_grad
+        )
+
+    def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:  # type: ignore[valid-type]
+        """Fill with numbers drawn evenly from [a, b)."""
+        from .random import draw
+
+        return self.copy_(draw("uniform", self._array.shape, self.dtype, self._device, generator) * (b - a) + a)
+
+    def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:  # type: ignore[valid-type]
+        """Fill with numbers drawn from a normal distribution."""
+        from .random import draw
+
+        return self.copy_(draw("normal", self._array.shape, self.dtype, self._device, generator) * std + mean)
+
+    # ------------------------------------------------------------------------------------------ looking
+    def __repr__(self) -> str:
+        grad_fn = self.grad_fn
+        return tensor_repr(
+            lambda index: interop.fetch(self, index),
+            shape=self._array.shape,
+            dtype_name=self.dtype.name,
+            kind={"f": "float", "b": "bool"}.get(self._array.dtype.kind, "int"),
+            device=str(self._device),
+            default_dtype_name=dtypes.get_default_dtype().name,
+            requires_grad=self.requires_grad,
+            grad_fn_name=None if grad_fn is None else grad_fn.name().rsplit("::", 1)[-1],
+        )
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if not self.dim() and spec else repr(self)
+
+    def __len__(self) -> Any:
+        if not self.dim():
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.dim():
+            raise TypeError("iteration over a 0-d tensor")
+        return (shaping.select(self, 0, i) for i in range(self._array.shape[0]))
+
+    def __bool__(self) -> Any:
+        if self._array.size != 1:
+            what = "more than one value" if self._array.size else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.item())
+
+    def __float__(self) -> Any:
+        return float(self.item())
+
+    def __int__(self) -> Any:
+        return int(self.item())
+
+    def __index__(self) -> Any:
+        if self._array.dtype.kind == "f" or self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __contains__(self, value: Any) -> Any:
+        return bool((self == value)._any())
+
+    def _any(self) -> Any:
+        return bool(self.long().sum().item())
+
+    def __getitem__(self, index: Any) -> Any:
+        return indexing.get(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        indexing.get(self, index).copy_(value)
+
+
+set_tensor_class(Tensor)
+OPERANDS.add(Tensor)
+
+
+# ---------------------------------------------------------------------------------------------------- operators
+def _operator(op: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """The forward, reflected and in-place methods of a binary op."""
+
+    def forward(self: Any, other: Any) -> Any:
+        if other.__class__ in OPERANDS:
+            return dispatch(op, (self, other))
+        other = interop.as_operand(other, self)
+        return other if other is NotImplemented else dispatch(op, (self, other))
+
+    def reflected(self: Any, other: Any) -> Any:
+        if other.__class__ not in OPERANDS:
+            other = interop.as_operand(other, self)
+        return other if other is NotImplemented else dispatch(op, (other, self))
+
+    def in_place(self: Any, other: Any) -> Any:
+        if other.__class__ not in OPERANDS:
+            other = interop.as_operand(other, self)
+        return other if other is NotImplemented else dispatch(op, (self, other), (), self)
+
+    return forward, reflected, in_place
+
+
+def _commutative(op: Any) -> Callable[..., Any]:
+    """A reflected method that puts the tensor first, where the fast path of the dispatcher looks for it."""
+
+    def reflected(self: Any, other: Any) -> Any:
+        if other.__class__ not in OPERANDS:
+            other = interop.as_operand(other, self)
+        return other if other is NotImplemented else dispatch(op, (self, other))
+
+    return reflected
+
+
+def _bind_operators() -> None:
+    T: Any = Tensor
+    T.__add__, _, T.__iadd__ = _operator(arithmetic.add)
+    T.__sub__, _, T.__isub__ = _operator(arithmetic.sub)
+    T.__mul__, _, T.__imul__ = _operator(arithmetic.mul)
+    T.__truediv__, _, T.__itruediv__ = _operator(arithmetic.div)
+    T.__radd__ = _commutative(arithmetic.add)
+    T.__rmul__ = _commutative(arithmetic.mul)
+    T.__rsub__ = _commutative(arithmetic.rsub)
+    T.__rtruediv__ = lambda self, other: dispatch(arithmetic.reciprocal, (self,)) * other
+    T.__neg__ = lambda self: dispatch(arithmetic.neg, (self,))
+    T.__pos__ = lambda self: self
+    T.__abs__ = lambda self: dispatch(arithmetic.absolute, (self,))
+    T.__pow__ = arithmetic_ops.pow
+    T.__rpow__ = lambda self, other: dispatch(arithmetic.power_tensor, (other, self))
+    T.__matmul__ = linalg.matmul
+    T.__rmatmul__ = lambda self, other: linalg.matmul(interop.as_operand(other, self), self)
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(T, f"__{name}__", _operator(getattr(comparison, name))[0])
+    T.__hash__ = object.__hash__
+    T.sub_ = _alpha_in_place(arithmetic.sub, -1)
+    T.add_ = _alpha_in_place(arithmetic.add, 1)
+    T.pow_ = lambda self, exponent: dispatch(
+        arithmetic.power_tensor if exponent.__class__ in CLASSES else arithmetic.power, (self, exponent), (), self
+    )
+
+
+def _alpha_in_place(op: Any, sign: int) -> Callable[..., Any]:
+    def method(self: Any, other: Any, *, alpha: float = 1) -> Any:
+        """Add (or subtract) `alpha * other`, in place."""
+        if other.__class__ not in OPERANDS:
+            other = interop.as_operand(other, self)
+        if alpha == 1:
+            return dispatch(op, (self, other), (), self)
+        return dispatch(arithmetic.add_scaled, (self, other, sign * alpha), (), self)
+
+    return method
+
+
+def _bind_functions() -> None:
+    """Methods that are the public functions of `ops/`, the tensor as their first argument."""
+    T: Any = Tensor
+    for module, names in (
+        (arithmetic_ops, ("add", "sub", "pow")),
+        (reductions, ("sum", "mean", "max", "argmax")),
+        (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
+        (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand", "flatten", "select",
+                   "narrow", "as_strided", "sum_to_size")),
+    ):  # fmt: skip
+        for name in names:
+            setattr(T, name, getattr(module, name))
+    T.where = lambda self, condition, other: arithmetic_ops.where(condition, self, other)
+    T.expand_as = lambda self, other: shaping.expand(self, tuple(other.shape))
+    T.view_as = lambda self, other: shaping.view(self, tuple(other.shape))
+    T.reshape_as = lambda self, other: shaping.reshape(self, tuple(other.shape))
+
+
+_bind_operators()
+_bind_functions()
+bind_methods(Tensor)
