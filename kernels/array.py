@@ -8,6 +8,7 @@ device; on the CPU an array also carries the NumPy view that Numba kernels read.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,44 +21,65 @@ class Storage:
     """Memory of one device, and how often it was written in place.
 
     `buffer` is a 1-D contiguous ndarray on the CPU and the runtime's handle elsewhere. `writer` names the node of the
-    last recorded in-place write, for the message about a modified saved tensor. `shared` is set as soon as two
-    owners may see the memory: the engine steals a gradient only when it is not.
+    last recorded in-place write, for the message about a modified saved tensor.
     """
 
-    __slots__ = ("__weakref__", "buffer", "device", "shared", "version", "writer")
+    __slots__ = ("__weakref__", "buffer", "device", "version", "writer")
 
     def __init__(self, buffer: Any, device: str) -> None:
         self.buffer = buffer
         self.device = device
         self.version = 0
         self.writer: str | None = None
-        self.shared = False
 
 
 class Array:
     """A strided view of a `Storage`.
 
     `flat` is the 1-D ndarray of all items when they lie densely, in order, on the CPU; None otherwise. It is what flat
-    kernels read, so it is made together with a fresh array. `ndarray` is the n-d NumPy view, made when first asked for.
+    kernels read, so it is made together with a fresh array.
+
+    A fresh CPU array has no `Storage` yet (0.12 us, which most results never need): it gets one when it is first viewed,
+    written in place or asked for it. Until then its version is 0.
+
+    `shared` is set as soon as two owners may see the array: the engine takes over a gradient only when it is not.
     """
 
-    __slots__ = ("_ndarray", "dtype", "flat", "offset", "shape", "storage", "strides")
+    __slots__ = ("_ndarray", "_storage", "dtype", "flat", "offset", "shape", "shared", "strides")
 
     def __init__(
-        self, storage: Storage, dtype: np.dtype, shape: Shape, strides: Shape, offset: int = 0, flat: Any = None
+        self, storage: Storage | None, dtype: np.dtype, shape: Shape, strides: Shape, offset: int = 0, flat: Any = None
     ) -> None:
-        self.storage = storage
+        self._storage = storage
         self.dtype = dtype
         self.shape = shape
         self.strides = strides
         self.offset = offset
         self.flat = flat
-        self._ndarray = None
+        self.shared = False
+
+    @property
+    def storage(self) -> Storage:
+        """The memory, made known on first use."""
+        storage = self._storage
+        if storage is None:
+            with _making_storage:
+                storage = self._storage
+                if storage is None:
+                    storage = self._storage = Storage(self.flat, "cpu")
+        return storage
+
+    @property
+    def version(self) -> int:
+        """How often the memory was written in place."""
+        storage = self._storage
+        return 0 if storage is None else storage.version
 
     @property
     def device(self) -> str:
         """Hardware device, such as `"cpu"` or `"cuda:0"`."""
-        return self.storage.device
+        storage = self._storage
+        return "cpu" if storage is None else storage.device
 
     @property
     def size(self) -> int:
@@ -66,11 +88,12 @@ class Array:
 
     @property
     def ndarray(self) -> np.ndarray:
-        """The NumPy view of a CPU array (shares its memory)."""
-        view = self._ndarray
-        if view is None:
+        """The n-d NumPy view of a CPU array (shares its memory), made when first asked for."""
+        try:
+            return self._ndarray
+        except AttributeError:
             view = self._ndarray = self._make_ndarray()
-        return view
+            return view
 
     def _make_ndarray(self) -> np.ndarray:
         if self.flat is not None:
@@ -90,10 +113,14 @@ class Array:
 
     def view(self, shape: Shape, strides: Shape, offset: int) -> Array:
         """Another view of the same storage (not checked against its bounds)."""
+        storage = self.storage
         flat = None
-        if self.storage.device == "cpu" and is_contiguous(shape, strides):
-            flat = self.storage.buffer[offset : offset + math.prod(shape)]
-        return Array(self.storage, self.dtype, shape, strides, offset, flat)
+        if storage.device == "cpu" and is_contiguous(shape, strides):
+            flat = storage.buffer[offset : offset + math.prod(shape)]
+        return Array(storage, self.dtype, shape, strides, offset, flat)
+
+
+_making_storage = threading.Lock()  # two threads that view one array must agree on its storage
 
 
 def is_contiguous(shape: Shape, strides: Shape) -> bool:

@@ -49,7 +49,7 @@ _REAL = ("float32", "float64")
 def empty(shape: Shape, dtype: np.dtype, device: str = DEVICE) -> Array:
     """A new contiguous array with undefined items."""
     flat = np.empty(math.prod(shape), dtype)
-    return Array(Storage(flat, DEVICE), dtype, shape, contiguous_strides(shape), 0, flat)
+    return Array(None, dtype, shape, contiguous_strides(shape), 0, flat)
 
 
 def empty_strided(shape: Shape, strides: Shape, dtype: np.dtype) -> Array:
@@ -63,7 +63,7 @@ def from_host(values: np.ndarray, device: str = DEVICE) -> Array:
     dtype, shape = values.dtype, values.shape
     if values.flags.c_contiguous and values.flags.aligned:
         flat = values.reshape(-1)
-        return Array(Storage(flat, DEVICE), dtype, shape, contiguous_strides(shape), 0, flat)
+        return Array(None, dtype, shape, contiguous_strides(shape), 0, flat)
     itemsize = dtype.itemsize
     if not values.flags.aligned or any(s < 0 or s % itemsize for s in values.strides):
         return from_host(np.ascontiguousarray(values))
@@ -218,10 +218,11 @@ class FlatPlan:
     Every array operand is contiguous, of one shape and of the dtypes of the kernel.
     """
 
-    __slots__ = ("dtypes", "kernel", "pattern", "recorders")
+    __slots__ = ("dtype", "dtypes", "kernel", "pattern", "recorders")
 
     def __init__(self, kernel: Callable[..., None], dtypes: tuple[np.dtype, ...], pattern: str) -> None:
         self.kernel = kernel
+        self.dtype = dtypes[0]
         self.dtypes = dtypes
         self.pattern = pattern
         self.recorders: dict[int, Any] = {}  # how the graph layer records a call, by the inputs that need gradients
@@ -229,34 +230,37 @@ class FlatPlan:
     def unary(self, x: Array) -> Array:
         """`f(x)`."""
         source = x.flat
-        dtype = self.dtypes[0]
-        flat = np.empty(len(source), dtype)
+        dtype = self.dtype
+        flat = empty_flat(len(source), dtype)
         self.kernel(source, flat)
-        return Array(Storage(flat, DEVICE), dtype, x.shape, x.strides, 0, flat)
+        return Array(None, dtype, x.shape, x.strides, 0, flat)
 
     def binary(self, x: Array, y: Array) -> Array:
         """`f(x, y)` for two arrays."""
         source = x.flat
-        dtype = self.dtypes[0]
-        flat = np.empty(len(source), dtype)
+        dtype = self.dtype
+        flat = empty_flat(len(source), dtype)
         self.kernel(source, y.flat, flat)
-        return Array(Storage(flat, DEVICE), dtype, x.shape, x.strides, 0, flat)
+        return Array(None, dtype, x.shape, x.strides, 0, flat)
 
     def binary_number(self, x: Array, number: float) -> Array:
         """`f(x, number)`."""
         source = x.flat
-        dtype = self.dtypes[0]
-        flat = np.empty(len(source), dtype)
+        dtype = self.dtype
+        flat = empty_flat(len(source), dtype)
         self.kernel(source, number, flat)
-        return Array(Storage(flat, DEVICE), dtype, x.shape, x.strides, 0, flat)
+        return Array(None, dtype, x.shape, x.strides, 0, flat)
 
     def many(self, g: Array, others: Sequence[Any]) -> list[Array]:
         """All outputs of a gradient kernel: `g` is an array, `others` are arrays or numbers."""
         source = g.flat
-        size, shape, strides = len(source), g.shape, contiguous_strides(g.shape)
-        outputs = [np.empty(size, dtype) for dtype in self.dtypes]
+        size, shape, strides = len(source), g.shape, g.strides
+        outputs = [empty_flat(size, dtype) for dtype in self.dtypes]
         self.kernel(source, *[o.flat if o.__class__ is Array else o for o in others], *outputs)
-        return [Array(Storage(o, DEVICE), o.dtype, shape, strides, 0, o) for o in outputs]
+        return [Array(None, o.dtype, shape, strides, 0, o) for o in outputs]
+
+
+empty_flat = np.empty
 
 
 def flat_plan(function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str) -> FlatPlan:

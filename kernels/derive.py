@@ -15,7 +15,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from .lower import ExpressionLowering, lower
+from .lower import lower
+from .scalar_expression import ExpressionLowering
 from .scalar_function import (
     CONTROL,
     Function,
@@ -23,8 +24,6 @@ from .scalar_function import (
     Operand,
     Statement,
     join,
-    output_kinds,
-    pruned,
     variable_kinds,
     variables,
     walk,
@@ -80,7 +79,7 @@ bitwise operators ...) is flat wherever it has a derivative. See NIST DLMF, sect
 
 
 def digamma(x):  # type: ignore[no-untyped-def]  # a scalar function, lowered for the rules
-    """Logarithmic derivative of the gamma function: recurrence, reflection (DLMF 5.5.2, 5.5.4), asymptotics (5.11.2)."""
+    """Logarithmic derivative of gamma: recurrence, reflection (DLMF 5.5.2, 5.5.4), asymptotics (5.11.2)."""
     reflected = 0.0
     if x <= 0:
         reflected = -math.pi / math.tan(math.pi * x)
@@ -320,6 +319,7 @@ class _Tangents:
 def jacobian(function: Function, wrt: Sequence[int]) -> Function:
     """The function that returns all values of `function`, then the partials of each by parameters `wrt`.
 
+    >>> from .scalar_printer import as_python
     >>> def product(x, y):
     ...     return x * y
     >>> as_python(jacobian(lower(product), (0, 1)))(2.0, 3.0)
@@ -329,7 +329,9 @@ def jacobian(function: Function, wrt: Sequence[int]) -> Function:
     if key not in function.memo:
         body = _Tangents(function, wrt).transformed(None)
         outputs = function.outputs * (1 + len(key[1]))
-        derived = Function(f"{function.name}_jacobian", function.parameters, body, outputs, function.kinds, function.file)
+        derived = Function(
+            f"{function.name}_jacobian", function.parameters, body, outputs, function.kinds, function.file
+        )
         function.memo[key] = without_dead_code(derived)
     result: Function = function.memo[key]
     return result
@@ -341,6 +343,7 @@ def vjp(function: Function, wrt: Sequence[int]) -> Function:
     The cotangents are called `g`, or `g0`, `g1`, ... for several outputs; with one more `g` in front if those are taken,
     as in the vjp of a vjp. `reads` tells what the gradient really depends on.
 
+    >>> from .scalar_function import reads
     >>> def product(x, y):
     ...     return x * y
     >>> gradient = vjp(lower(product), (0,))

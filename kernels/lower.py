@@ -13,8 +13,6 @@ import builtins
 import functools
 import inspect
 import linecache
-import math
-import operator
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -22,6 +20,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .scalar_expression import PRIMITIVES, ExpressionLowering, describe
 from .scalar_function import (
     DifferentiationError,
     Function,
@@ -34,44 +33,6 @@ from .scalar_function import (
     walk,
     without_dead_code,
 )
-
-_BINARY = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
-    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
-_UNARY = {ast.USub: "neg", ast.UAdd: "id", ast.Not: "not", ast.Invert: "~"}
-_COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-_FOLDED = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
-
-_MATH = (
-    "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc exp exp2 expm1 floor gamma hypot isfinite "
-    "isinf isnan lgamma log log10 log1p log2 sin sinh sqrt tan tanh trunc"
-).split()
-_NUMPY_NAMES = {
-    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
-    "atanh": "arctanh",
-}  # fmt: skip
-_TWO_OPERANDS = frozenset({"atan2", "copysign", "hypot", "pow"})
-_ANY_NUMBER = frozenset({"max", "min"})
-
-
-def _primitives() -> dict[Any, str]:
-    table: dict[Any, str] = {
-        abs: "abs", max: "max", min: "min", round: "round", pow: "pow", float: "float", int: "int", bool: "bool",
-        math.fabs: "abs", math.pow: "pow", np.abs: "abs", np.power: "pow",
-    }  # fmt: skip
-    for name in _MATH:
-        table[getattr(math, name)] = name
-        on_numpy = getattr(np, _NUMPY_NAMES.get(name, name), None)
-        if on_numpy is not None:
-            table[on_numpy] = name
-    return table
-
-
-PRIMITIVES = _primitives()
-"""What a callable means as an IR op. `np.maximum` is missing on purpose: it treats NaN otherwise than `max`."""
 
 
 def lower(function: Callable[..., Any]) -> Function:
@@ -95,7 +56,9 @@ def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """The Python function in a Numba dispatcher or in anything else that has a `py_func`."""
     plain = getattr(function, "py_func", function)
     if not isinstance(plain, types.FunctionType):
-        raise DifferentiationError(f"{function!r} is not a Python function: only functions written in Python can be lowered")
+        raise DifferentiationError(
+            f"{function!r} is not a Python function: only functions written in Python can be lowered"
+        )
     return plain
 
 
@@ -153,165 +116,6 @@ def _annotated_kind(annotation: ast.expr | None) -> str:
     return name if name in ("int", "bool") else "real"
 
 
-# ---------------------------------------------------------------------------------------------------- expressions
-
-
-class ExpressionLowering:
-    """Turns expressions into statements appended to the current block.
-
-    Args:
-        names: Makes the names of temporaries.
-        environment: Operands that names stand for.
-    """
-
-    def __init__(self, names: Names, environment: dict[str, Operand]) -> None:
-        self.names = names
-        self.environment = environment
-        self.statements: list[Statement] = []
-        self.line = 0
-
-    def fail(self, node: ast.AST, message: str) -> NoReturn:
-        """Refuse a construct."""
-        raise DifferentiationError(message)
-
-    def emit(self, op: str, *args: Operand, target: str | None = None) -> str:
-        """Append `target = op(*args)`, with a fresh temporary unless a target is named."""
-        target = target or self.names("t")
-        self.statements.append(Statement(op, (target,), args, self.line))
-        return target
-
-    def in_block(self, write: Callable[[], object]) -> list[Statement]:
-        """The statements that `write` appends, as a block of their own."""
-        outer, self.statements = self.statements, []
-        try:
-            write()
-            return self.statements
-        finally:
-            self.statements = outer
-
-    def branch(self, condition: Operand, body: Callable[[], Operand], orelse: Callable[[], Operand]) -> Operand:
-        """A conditional expression: only the side that `condition` picks is evaluated."""
-        if isinstance(condition, bool):
-            return body() if condition else orelse()
-        target = self.names("t")
-        sides = [self.in_block(lambda side=side: self.emit("id", side(), target=target)) for side in (body, orelse)]
-        self.statements.append(Statement("if", (), (condition,), self.line, *sides))
-        return target
-
-    def expression(self, node: ast.expr) -> Operand:
-        """Lower an expression; gives the variable or literal that holds its value."""
-        match node:
-            case ast.Constant(value=bool() | int() | float() as value):
-                return value
-            case ast.Constant(value=value):
-                self.fail(node, f"the constant {value!r} is not a real number")
-            case ast.Name(id=name) if name in self.environment:
-                return self.environment[name]
-            case ast.Name() | ast.Attribute():
-                return self.captured_number(node)
-            case ast.BinOp(left=left, op=kind, right=right):
-                return self.binary(node, kind, self.expression(left), self.expression(right))
-            case ast.UnaryOp(op=kind, operand=operand):
-                return self.unary(kind, self.expression(operand))
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                condition = self.expression(test)
-                return self.branch(condition, lambda: self.expression(body), lambda: self.expression(orelse))
-            case ast.BoolOp(op=kind, values=values):
-                return self.boolean(isinstance(kind, ast.And), values)
-            case ast.Compare():
-                return self.comparison(node)
-            case ast.Call():
-                return self.call(node, 1)[0]
-        self.fail(node, f"{_describe(node)} cannot be used in a scalar function: it computes with single numbers")
-
-    def binary(self, node: ast.AST, kind: ast.operator, left: Operand, right: Operand) -> Operand:
-        op = _BINARY.get(type(kind))
-        if op is None:
-            self.fail(node, f"the operator {type(kind).__name__} is not supported between numbers")
-        return self.emit(op, left, right)
-
-    def unary(self, kind: ast.unaryop, operand: Operand) -> Operand:
-        if isinstance(kind, ast.USub) and literal_kind_or_none(operand) in ("int", "real"):
-            return -operand  # type: ignore[operator]
-        return self.emit(_UNARY[type(kind)], operand)
-
-    def boolean(self, conjunction: bool, values: Sequence[ast.expr]) -> Operand:
-        first = self.expression(values[0])
-        if len(values) == 1:
-            return first
-        decided: Operand = first if not _is_condition(values[0]) else not conjunction
-        rest = functools.partial(self.boolean, conjunction, values[1:])
-        if conjunction:
-            return self.branch(first, rest, lambda: decided)
-        return self.branch(first, lambda: decided, rest)
-
-    def comparison(self, node: ast.Compare) -> Operand:
-        left = self.expression(node.left)
-        result: Operand | None = None
-        for kind, comparator in zip(node.ops, node.comparators, strict=True):
-            op = _COMPARISONS.get(type(kind))
-            if op is None:
-                self.fail(node, f"the comparison {type(kind).__name__} is not supported between numbers")
-            right = self.expression(comparator)
-            link: Operand
-            if isinstance(left, str) or isinstance(right, str):
-                link = self.emit(op, left, right)
-            else:
-                link = bool(_FOLDED[op](left, right))
-            result = link if result is None else self.branch(result, lambda link=link: link, lambda: False)  # type: ignore[misc]
-            left = right
-        assert result is not None
-        return result
-
-    def primitive(self, node: ast.Call, op: str) -> Operand:
-        """A call of a known function: `max(a, b, c)` becomes two steps, `pow(a, b)` is `a ** b`."""
-        if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
-            self.fail(node, f"'{ast.unparse(node.func)}' takes plain positional numbers here")
-        count = len(node.args)
-        expected = 2 if op in _TWO_OPERANDS else 1
-        if count != expected and not (op in _ANY_NUMBER and count >= 2):
-            self.fail(node, f"'{ast.unparse(node.func)}' takes {'at least two' if op in _ANY_NUMBER else expected} here")
-        args = [self.expression(arg) for arg in node.args]
-        if op in _ANY_NUMBER:
-            return functools.reduce(lambda left, right: self.emit(op, left, right), args)
-        return self.emit("**" if op == "pow" else op, *args)
-
-    def captured_number(self, node: ast.Name | ast.Attribute) -> Operand:
-        """A name that is not a local variable."""
-        self.fail(node, f"name '{ast.unparse(node)}' is not defined")
-
-    def call(self, node: ast.Call, outputs: int) -> Sequence[Operand]:
-        """Lower a call that must give the number of `outputs`."""
-        assert isinstance(node.func, ast.Name)
-        return (self.primitive(node, node.func.id),)
-
-
-def literal_kind_or_none(operand: Operand) -> str | None:
-    """The kind of a literal; None for a variable."""
-    return None if isinstance(operand, str) else literal_kind(operand)
-
-
-def _is_condition(node: ast.expr) -> bool:
-    """Whether an expression is certainly a bool, so that `a and b` is `b if a else False`."""
-    if isinstance(node, ast.BoolOp):
-        return all(map(_is_condition, node.values))
-    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
-
-
-_DESCRIPTIONS = {
-    "Subscript": "indexing", "List": "a list", "Dict": "a dict", "Set": "a set", "Tuple": "a tuple (other than returned)",
-    "ListComp": "a comprehension", "GeneratorExp": "a comprehension", "JoinedStr": "a string", "Lambda": "a nested function",
-    "FunctionDef": "a nested function", "Try": "try/except", "Raise": "raise", "With": "with", "Assert": "assert",
-    "Global": "global", "Nonlocal": "nonlocal", "Delete": "del", "Import": "import", "ImportFrom": "import",
-    "ClassDef": "a class", "NamedExpr": "an assignment expression", "Match": "match", "Yield": "yield",
-}  # fmt: skip
-
-
-def _describe(node: ast.AST) -> str:
-    name = type(node).__name__
-    return _DESCRIPTIONS.get(name, f"'{name}'")
-
-
 # ---------------------------------------------------------------------------------------------------- functions
 
 
@@ -351,7 +155,9 @@ class _FunctionLowering(ExpressionLowering):
         if self.outputs is None:
             self.fail(definition, "a scalar function must return a number")
         if not _always_returns(self.statements):
-            self.fail(definition, "a scalar function must return a number on every path; this one can end without a return")
+            self.fail(
+                definition, "a scalar function must return a number on every path; this one can end without a return"
+            )
         name = self.function.__name__.replace("<lambda>", "lambda_")
         function = Function(name, self.parameters, self.statements, self.outputs, self.kinds, self.file)
         _check_kinds(function)
@@ -394,7 +200,9 @@ class _FunctionLowering(ExpressionLowering):
             case ast.Expr():
                 self.fail(node, "this expression has no effect: a scalar function only computes what it returns")
             case _:
-                self.fail(node, f"{_describe(node)} cannot be used in a scalar function: it computes with single numbers")
+                self.fail(
+                    node, f"{describe(node)} cannot be used in a scalar function: it computes with single numbers"
+                )
 
     def target_name(self, target: ast.expr) -> str:
         if not isinstance(target, ast.Name):
@@ -510,7 +318,9 @@ class _FunctionLowering(ExpressionLowering):
             number: int | float = value.item()
             return number
         if value is not None:
-            self.fail(node, f"'{name}' is a {type(value).__name__}: only numbers can be captured; pass it as an argument")
+            self.fail(
+                node, f"'{name}' is a {type(value).__name__}: only numbers can be captured; pass it as an argument"
+            )
         if isinstance(node, ast.Attribute) and self.resolved(node.value) is None:
             self.fail(node, f"'{name}': numbers have no attributes in a scalar function")
         self.fail(node, f"name '{name}' is not defined")

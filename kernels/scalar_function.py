@@ -1,9 +1,9 @@
 """The small language that scalar kernels are made of: statements, and analyses over them.
 
 `lower.lower` turns a plain Python function into a `Function`, `derive.vjp` turns one `Function` into another, and
-`scalar_printer.print_module` writes any of them as Python source again, for one dtype and one device. A statement is an operation
-on variables and literals (`t1 = exp(x)`), or control flow with nested blocks. Nothing has side effects, so a statement
-whose targets are not needed can go, and an expression may be moved to where it is used.
+`scalar_printer.print_module` writes any of them as Python source again, for one dtype and one device. A statement is
+an operation on variables and literals (`t1 = exp(x)`), or control flow with nested blocks. Nothing has side effects,
+so a statement whose targets are not needed can go, and an expression may be moved to where it is used.
 
 Values have one of four *kinds*: `bool`, `whole` (an integer kept as a real: what `math.floor` gives), `int` (int64),
 and `real` (the op's dtype, printed as a cast to `_T`). Literals and ints that meet a real are cast to it, because
@@ -32,7 +32,7 @@ _ARITHMETIC = frozenset({"neg", "abs", "+", "-", "*", "//", "%"})
 
 
 class DifferentiationError(TypeError):
-    """A scalar function uses something that numgrad cannot lower or differentiate. The message says where, and what to do."""
+    """A scalar function uses something that cannot be lowered or differentiated. The message says where, and what to do."""
 
 
 def error_at(message: str, file: str, line: int) -> DifferentiationError:
@@ -50,9 +50,9 @@ def error_at(message: str, file: str, line: int) -> DifferentiationError:
 class Statement:
     """One operation. Statements are never changed once they are part of a `Function`.
 
-    `op` is a primitive (`"+"`, `"exp"`, `"id"`), `"call"` of another `Function`, or control flow: `"if"` (args[0] decides
-    between `body` and `orelse`), `"loop"` (`body` for ever), `"for"` (targets[0] over range(*args)), `"break"`,
-    `"continue"`, `"return"`.
+    `op` is a primitive (`"+"`, `"exp"`, `"id"`), `"call"` of another `Function`, or control flow: `"if"` (args[0]
+    decides between `body` and `orelse`), `"loop"` (`body` for ever), `"for"` (targets[0] over range(*args)),
+    `"break"`, `"continue"`, `"return"`.
     """
 
     op: str
@@ -227,6 +227,7 @@ class _DeadCode:
     def statement(
         self, statement: Statement, live: set[str], at_break: set[str], at_continue: set[str]
     ) -> tuple[Statement | None, set[str]]:
+        """One statement, or None if nothing needs it, and what is live before it."""
         if statement.op == "if":
             body, live_body = self.block(statement.body, live, at_break, at_continue)
             orelse, live_orelse = self.block(statement.orelse, live, at_break, at_continue)
@@ -267,9 +268,7 @@ def _narrow_call(statement: Statement, needed: tuple[int, ...]) -> Statement:
     narrow = narrowed(callee, needed)
     by_name = dict(zip(callee.parameters, statement.args, strict=True))
     targets = tuple(statement.targets[index] for index in needed)
-    return Statement(
-        "call", targets, tuple(by_name[name] for name in narrow.parameters), statement.line, callee=narrow
-    )
+    return Statement("call", targets, tuple(by_name[name] for name in narrow.parameters), statement.line, callee=narrow)
 
 
 def without_dead_code(function: Function) -> Function:

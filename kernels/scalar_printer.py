@@ -46,8 +46,8 @@ class Dialect:
         decorator: Written above each `def`, such as `"@_jit"`; may be empty.
         cast: The name that casts a value to the op's dtype, such as `"_T"`.
         functions: Spelling of primitives, such as `{"exp": "_exp"}`; what is missing is spelled `math.exp`. `floor`,
-            `ceil`, `trunc` and `round` given here must return the dtype of their argument. `pow` is `a ** b` with a real
-            exponent.
+            `ceil`, `trunc` and `round` given here must return the dtype of their argument. `pow` is `a ** b` with a
+            real exponent.
     """
 
     name: str
@@ -76,6 +76,8 @@ class _Text:
     text: str
     level: int
     names: frozenset[str]
+    factors: tuple[tuple[str, float], ...] = ()
+    """For a choice between 0, 0.5, 1 and -1: each condition (the last is empty) with what it picks."""
 
     def at(self, level: int) -> str:
         """The source, in parentheses if it binds less tightly than `level`."""
@@ -117,8 +119,9 @@ class _Printer:
         for statement in walk(self.function.body):
             uses.update(arg for arg in statement.args if isinstance(arg, str))
             definitions.update(statement.targets)
-            both = _last_targets(statement.body) & _last_targets(statement.orelse)
-            definitions.subtract(both)  # a conditional expression is one definition
+            definitions.subtract(
+                _settled(statement.body) & _settled(statement.orelse)
+            )  # a conditional expression is one definition
         return {name for name, count in uses.items() if count == 1 and definitions[name] == 1}
 
     def source(self) -> str:
@@ -180,9 +183,10 @@ class _Printer:
     def conditional(self, statement: Statement, items: list[_Item], used_later: set[str]) -> None:
         condition = self.operand(statement.args[0], "bool")
         body, orelse = self.block(statement.body), self.block(statement.orelse)
-        target = _common_target(body, orelse)
-        if target is not None:
-            self.assign(target, _conditional(condition, body[0].value, orelse[0].value), items, used_later)  # type: ignore[union-attr]
+        choices = _choices(condition, body, orelse)
+        if choices is not None:
+            for target, value in choices:
+                self.assign(target, value, items, used_later)
             return
         self.materialise_overwritten(items, statement)
         if not body and orelse == ["break"]:
@@ -229,6 +233,7 @@ class _Printer:
         return text
 
     def literal(self, value: bool | int | float, wanted: str) -> _Text:
+        factors = (("", float(value)),) if wanted == "real" and value in (-1, 0, 0.5, 1) else ()
         if wanted in ("bool", "int") and isinstance(value, int):
             text = repr(value)
         elif self.integral and math.isfinite(value):
@@ -237,8 +242,8 @@ class _Printer:
             value = float(value)
             text = repr(value) if math.isfinite(value) else _nonfinite(value)
             if not (self.bare_floats or self.integral):
-                return _Text(f"{self.dialect.cast}({text})", _ATOM, frozenset())
-        return _Text(text, _UNARY if text.startswith("-") else _ATOM, frozenset())
+                return _Text(f"{self.dialect.cast}({text})", _ATOM, frozenset(), factors)
+        return _Text(text, _UNARY if text.startswith("-") else _ATOM, frozenset(), factors)
 
     def value(self, statement: Statement, items: list[_Item]) -> _Text:
         """The right-hand side of an assignment, converted to the kind of its target."""
@@ -254,7 +259,9 @@ class _Printer:
         callee = statement.callee
         assert callee is not None
         wanted = (callee.kinds[name] for name in callee.parameters)
-        return self.applied(self.names[callee], [self.operand(a, k) for a, k in zip(statement.args, wanted, strict=True)])
+        return self.applied(
+            self.names[callee], [self.operand(a, k) for a, k in zip(statement.args, wanted, strict=True)]
+        )
 
     def applied(self, function: str, args: Sequence[_Text]) -> _Text:
         return _Text(f"{function}({', '.join(arg.text for arg in args)})", _ATOM, _all_names(args))
@@ -268,7 +275,9 @@ class _Printer:
             return self.power(args, wanted)
         if op in BITWISE and kind == "real" and not self.integral:
             raise error_at(
-                f"'{op}' needs integers or booleans, and this kernel computes with real numbers", self.function.file, statement.line
+                f"'{op}' needs integers or booleans, and this kernel computes with real numbers",
+                self.function.file,
+                statement.line,
             )
         texts = [self.operand(arg, wanted) for arg in args]
         names = _all_names(texts)
@@ -284,12 +293,23 @@ class _Printer:
         if op == "bool":
             zero = self.literal(0, wanted).text
             return texts[0] if wanted == "bool" else _Text(f"{texts[0].at(_COMPARE + 1)} != {zero}", _COMPARE, names)
+        if op == "*" and kind == "real":
+            for factor, other in (texts, texts[::-1]):
+                if factor.factors and other.level == _ATOM and len(other.text) < _LONGEST // 4:
+                    return self.chosen(factor, other)
         if op in COMPARISONS or op in _LEVELS:
             level = _LEVELS.get(op, _COMPARE)
             left = level + 1 if op in COMPARISONS else level  # a < b < c would be a chain
             return _Text(f"{texts[0].at(left)} {op} {texts[1].at(level + 1)}", level, names)
         default = op if op in _BUILTINS else f"math.{op}"
         return self.applied(self.dialect.functions.get(op, default), texts)
+
+    def chosen(self, choice: _Text, value: _Text) -> _Text:
+        """`value * (1 if c else 0)` as `value if c else 0`: the side not taken adds nothing, not even NaN from inf * 0."""
+        sides = {0.0: self.literal(0.0, "real").text, 1.0: value.text, -1.0: f"-{value.text}"}
+        sides[0.5] = f"{self.literal(0.5, 'real').text} * {value.text}"
+        text = "".join(f"{sides[v]} if {condition} else " if condition else sides[v] for condition, v in choice.factors)
+        return _Text(text, _CONDITIONAL, choice.names | value.names)
 
     def operand_kind(self, statement: Statement, kind: str) -> str:
         op = statement.op
@@ -329,7 +349,7 @@ class _Printer:
         return self.converted(plain, "int", "real")
 
 
-def _without_clashes(function: Function, reserved: set[str]) -> Function:
+def _without_clashes(function: Function, reserved: frozenset[str]) -> Function:
     """The function with variables renamed that would hide a function or builtin its text uses."""
     taken = variables(function)
     clashes = sorted(taken & reserved)
@@ -361,19 +381,33 @@ def _nonfinite(value: float) -> str:
     return "math.nan" if math.isnan(value) else "math.inf" if value > 0 else "-math.inf"
 
 
-def _last_targets(body: Sequence[Statement]) -> set[str]:
-    """What the last statement of a block assigns, through conditional expressions."""
-    if not body:
-        return set()
-    last = body[-1]
-    return set(last.targets) | (_last_targets(last.body) & _last_targets(last.orelse) if last.op == "if" else set())
+def _settled(body: Sequence[Statement]) -> set[str]:
+    """What a block assigns whichever way it goes."""
+    names: set[str] = set()
+    for statement in body:
+        names.update(statement.targets if statement.op not in CONTROL else ())
+        names.update(_settled(statement.body) & _settled(statement.orelse) if statement.op == "if" else ())
+    return names
 
 
-def _common_target(body: Sequence[_Item], orelse: Sequence[_Item]) -> str | None:
-    if len(body) == len(orelse) == 1 and isinstance(body[0], _Assign) and isinstance(orelse[0], _Assign):
-        short = len(body[0].value.text) + len(orelse[0].value.text) <= _LONGEST
-        return body[0].target if body[0].target == orelse[0].target and short else None
-    return None
+def _choices(condition: _Text, body: Sequence[_Item], orelse: Sequence[_Item]) -> list[tuple[str, _Text]] | None:
+    """An `if` as conditional expressions, where both sides assign the same few variables and that reads well."""
+    first, second = _assignments(body), _assignments(orelse)
+    if first is None or second is None or first.keys() != second.keys() or not first:
+        return None
+    read = condition.names.union(*(text.names for text in (*first.values(), *second.values())))
+    if len(first) > 1 and (read & first.keys() or len(condition.text) > _LONGEST // 4):
+        return None  # one assignment would change what the next one reads
+    for name, text in first.items():
+        if text.level == _CONDITIONAL or len(text.text) + len(second[name].text) > _LONGEST:
+            return None
+    return [(name, _conditional(condition, text, second[name])) for name, text in first.items()]
+
+
+def _assignments(items: Sequence[_Item]) -> dict[str, _Text] | None:
+    """A block of assignments to different variables; None for any other block."""
+    found = {item.target: item.value for item in items if isinstance(item, _Assign)}
+    return found if len(found) == len(items) else None
 
 
 def _conditional(condition: _Text, body: _Text, orelse: _Text) -> _Text:
@@ -382,7 +416,11 @@ def _conditional(condition: _Text, body: _Text, orelse: _Text) -> _Text:
         return _Text(f"{condition.at(_AND)} and {body.at(_NOT)}", _AND, names)
     if body.text == "True":
         return _Text(f"{condition.at(_OR)} or {orelse.at(_AND)}", _OR, names)
-    return _Text(f"{body.at(_OR)} if {condition.at(_OR)} else {orelse.at(_CONDITIONAL)}", _CONDITIONAL, names)
+    test = condition.at(_OR)
+    factors: tuple[tuple[str, float], ...] = ()
+    if len(body.factors) == 1 and orelse.factors:
+        factors = ((test, body.factors[0][1]), *orelse.factors)
+    return _Text(f"{body.at(_OR)} if {test} else {orelse.at(_CONDITIONAL)}", _CONDITIONAL, names, factors)
 
 
 def _lines(items: Sequence[_Item]) -> list[str]:

@@ -14,7 +14,7 @@ from .autograd.grad_mode import mode
 from .autograd.inplace import check_overlap, check_writable, rebase
 from .autograd.node import Recorder, gradient_edge, node_class, saved_names
 from .autograd.variable import CLASSES, ViewInfo, wrap, wrap_result
-from .device import CPU, device, merge_contexts
+from .device import CPU, PLAIN, device, merge_contexts
 from .dtype import FROM_NUMPY
 from .kernels import cpu
 from .kernels.array import Array
@@ -94,34 +94,40 @@ def _record_flat(op: ElementwiseOp, plan: cpu.FlatPlan, inputs: tuple[Any, ...],
     for x in inputs:
         edge = None
         if x.__class__ in CLASSES and (x._requires_grad or x._view is not None):
-            edge = x._edge if x._view is None else None
-            if edge is None:
+            edge = x._edge
+            if edge is None or x._view is not None:
                 edge = gradient_edge(x)
             if edge is not None:
                 mask |= bit
         edges.append(edge)
         bit += bit
-    if not mask or not op.differentiable or not where.context.strategy:
-        return wrap(result, where)
     recorder = plan.recorders.get(mask)
     if recorder is None:
+        if not mask or not op.differentiable:
+            return wrap(result, where)
         recorder = plan.recorders[mask] = Recorder(op, mask, result.dtype, plan.pattern)
+    if where.context is PLAIN:
+        return wrap(result, where)
     saved: list[Any] = []
-    versions: list[Any] = []
+    written = False
     for i in recorder.saves:
         if i == OUT:
             saved.append(result)
-            versions.append(0)
-        else:
-            x = inputs[i]
-            if x.__class__ in CLASSES:
-                x = x._array
-                versions.append(x.storage.version)
-            else:
-                versions.append(None)
-            saved.append(x)
-    node = (op.node_class or node_class(op))(recorder, tuple(edges), saved, versions, where, None)
+            continue
+        x = inputs[i]
+        if x.__class__ in CLASSES:
+            x = x._array
+            if x._storage is not None and x._storage.version:
+                written = True
+        saved.append(x)
+    node = op.node_class(recorder, tuple(edges), saved, where)
+    if written:
+        node.versions = _versions(saved)
     return wrap_result(result, where, (node, 0))
+
+
+def _versions(saved: list[Any]) -> list[int]:
+    return [x.version if isinstance(x, Array) else 0 for x in saved]
 
 
 def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
@@ -139,7 +145,6 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         target = out._array
     edges, mask = _edges(op, inputs, where)
     saved: list[Any] = []
-    versions: list[Any] = []
     recorder = None
     if mask:
         if out is not None and not in_place:
@@ -154,7 +159,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
             if in_place and i == 0 and isinstance(value, Array):
                 value = _copy_of(value)  # the op overwrites what its gradient reads
             saved.append(value)
-            versions.append(value.storage.version + (i == OUT and in_place) if isinstance(value, Array) else None)
+    versions = _versions(saved)
     if 0 not in shape:
         where.kernels().map(op.scalar, compute, operands, [target])
     _remember_flat_plan(op, inputs, operands, compute, target, where, out)
@@ -164,8 +169,12 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if out is not None:
             return out
         return wrap(target, where)
-    meta = _input_meta(inputs, operands, shape, compute, target)
-    node = node_class(op)(recorder, edges, saved, versions, where, meta)
+    node = node_class(op)(recorder, edges, saved, where)
+    node.meta = _input_meta(inputs, operands, shape, compute, target)
+    if in_place and OUT in recorder.saves:
+        versions[recorder.saves.index(OUT)] += 1
+    if any(versions):
+        node.versions = versions
     if in_place:
         rebase(out, node)
         return out
@@ -196,6 +205,7 @@ def _remember_flat_plan(
         return
     if any(op.scalar.kinds.get(p, "real") != "real" for p in op.scalar.parameters):
         return
+    node_class(op)
     op.flat_plans[key] = cpu.flat_plan(op.scalar, compute, (target.dtype,), pattern)
 
 
@@ -476,7 +486,7 @@ def _save(
             value = (source.dtype.name, source.device)
         saved[name] = value
         if isinstance(value, Array):
-            versions[name] = value.storage.version
+            versions[name] = value.version
     return saved, versions
 
 

@@ -259,7 +259,6 @@ class Tensor(Variable):
 
         old = self._array
         storage = Storage(old.storage.buffer, old.storage.device)
-        storage.shared = True
         return wrap(Array(storage, old.dtype, old.shape, old.strides, old.offset, old.flat), self._device)
 
     @data.setter

@@ -429,7 +429,7 @@ def test_text_reads_like_the_source() -> None:
         if x > 0 and y > 0 or not x < y:
             s = max(x, y)
         elif x == y:
-            s = -(x - y) ** 2
+            s = -((x - y) ** 2)
         else:
             s = x - (y - 1.0)
         while s > 1.0:
@@ -441,10 +441,8 @@ def test_text_reads_like_the_source() -> None:
         def readable(x, y):
             if x > 0.0 and y > 0.0 or not x < y:
                 s = y if y > x else x
-            elif x == y:
-                s = -(x - y) ** 2
             else:
-                s = x - (y - 1.0)
+                s = -(x - y) ** 2 if x == y else x - (y - 1.0)
             while s > 1.0:
                 s = s / 2.0
             return s
@@ -570,7 +568,7 @@ REFUSED = {
     "return x @ x": "the operator MatMult",
     "return 1.0 if x is None else x": "the comparison Is",
     "return math.atan2(x)": "'math.atan2' takes 2",
-    "return max(x)": "'max' takes at least two",
+    "return max(x)": "'max' takes at least 2",
     "return real_steps(x, 3)": r"range\(\) needs integers: convert with int\(...\), or annotate the parameter with ': int'",
     "return wave(*x)": r"\*args and \*\*kwargs",
     "return sum([x for i in range(3)])": "no derivative is known for 'sum'",
@@ -695,7 +693,7 @@ class ProgramWriter:
                 self.loop_body(indent)
             elif kind < 0.97:
                 self.line(indent, f"k{indent} = 0")
-                self.line(indent, f"while k{indent} < 4 and {self.condition()}:")
+                self.line(indent, f"while k{indent} < 4 and ({self.condition()}):")
                 self.line(indent + 1, f"k{indent} += 1")
                 self.loop_body(indent)
             elif indent > 1:
@@ -761,7 +759,11 @@ def test_random_programs() -> None:
                 expected = program(*point)
             except (OverflowError, ValueError):  # sin(inf), floor(nan), huge ** 2
                 continue
-            assert math.isclose(as_python(chain[0])(*point), expected, rel_tol=1e-9, abs_tol=1e-9), (seed, source, point)
+            assert math.isclose(as_python(chain[0])(*point), expected, rel_tol=1e-9, abs_tol=1e-9), (
+                seed,
+                source,
+                point,
+            )
             checks += random_check(chain, point, (seed, source, point))
     assert checks > 60
 

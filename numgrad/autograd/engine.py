@@ -72,7 +72,7 @@ class _Pass:
         for edge, gradient in zip(roots, gradients, strict=True):
             if not self.graph:
                 gradient = gradient._array
-                gradient.storage.shared = True  # it is the caller's
+                gradient.shared = True  # it is the caller's
             self._arrive(edge, gradient)
         for node in {node for node, _ in roots}:
             if not pending[node]:
@@ -92,12 +92,15 @@ class _Pass:
             results = node.apply(g, graph)
             if not keep:
                 node.release()
-            for edge, result in zip(node.edges, results, strict=True):
+            for edge, result in zip(node.edges, results):  # noqa: B905  (strict costs, and apply gives one for each edge)
                 if edge is None:
                     continue
-                if result is not None:
-                    self._arrive(edge, result)
                 following = edge[0]
+                if result is not None:
+                    if following.outputs == 1 and following not in arrived:
+                        arrived[following] = result
+                    else:
+                        self._arrive(edge, result)
                 left = pending[following] - 1
                 pending[following] = left
                 if not left:
@@ -154,14 +157,14 @@ class _Pass:
                 tensor = result
         if self.graph:
             return tensor
-        tensor._array.storage.shared = True
+        tensor._array.shared = True
         return tensor._array
 
     def _as_tensor(self, g: Any, device: Any, shared: bool = False) -> Any:
         if not isinstance(g, Array):
             return g
         if shared:
-            g.storage.shared = True
+            g.shared = True
         return wrap(g, device)
 
     # ------------------------------------------------------------------------------------------ writing
@@ -183,7 +186,7 @@ class _Pass:
         g = self.captured.get(edge)
         if g is None or not isinstance(g, Array):
             return g
-        if g.storage.shared:
+        if g.shared:
             g = cloned(g)
         return wrap(g, edge[0].device)
 
@@ -194,9 +197,9 @@ class _Pass:
             variable._grad = g.clone() if present is None else present + g
             return
         if present is None:
-            if g.storage.shared or not g.is_contiguous():
+            if g.shared or not g.is_contiguous():
                 g = cloned(g)
-            g.storage.shared = True
+            g.shared = True
             variable._grad = wrap(g, variable._device)
         elif present._requires_grad:
             with grad_mode.no_grad():

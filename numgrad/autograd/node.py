@@ -42,9 +42,14 @@ class Node:
         sequence: order of creation; backward runs from the highest down.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "device", "edges", "hooks", "outputs", "saved", "sequence", "versions")
+    __slots__ = ("__dict__", "__weakref__", "device", "edges", "saved", "sequence")
 
+    # Defaults of what few nodes have; a node that differs holds it in its `__dict__`.
     op: ClassVar[Any] = None
+    outputs: int = 1
+    hooks: Hooks | None = None
+    versions: Any = None
+
     edges: tuple[Edge | None, ...]
     saved: Any
 
@@ -52,9 +57,9 @@ class Node:
         self.edges = edges
         self.saved = saved
         self.device = device
-        self.outputs = outputs
-        self.hooks: Hooks | None = None
         self.sequence = next(_sequence)
+        if outputs != 1:
+            self.outputs = outputs
 
     def name(self) -> str:
         """PyTorch's name of the node, such as `MulBackward0`."""
@@ -105,11 +110,9 @@ class Hooks:
         self.retaining: dict[int, weakref.ref[Any]] = {}
 
 
-def check_version(array: Array, version: int, producer: str | None) -> None:
-    """Raise RuntimeError, with PyTorch's text, when a saved array was written in place since it was saved."""
-    current = array.storage.version
-    if current == version:
-        return
+def raise_modified(array: Array, version: int, producer: str | None) -> None:
+    """Raise RuntimeError, with PyTorch's text, for a saved array that was written in place since it was saved."""
+    current = array.version
     name = array.storage.writer or producer
     origin = f", which is output 0 of {name}," if name else ","
     raise RuntimeError(
@@ -161,18 +164,16 @@ class Recorder:
         self.kernel_reads = tuple(self.saves.index(i) for i in backward.saved)
         self.reads_all = self.kernel_reads == tuple(range(len(self.saves)))
         self.pattern = "v" + "".join("v" if i == OUT else pattern[i] for i in backward.saved)
-        self.single = self.routes.index(0) if self.routes.count(None) == len(self.routes) - 1 and 0 in self.routes else None
-        self._plan: Any = None
+        self.has_kernel = backward.op is not None
+        self.in_order = self.routes == tuple(range(len(self.routes)))  # the kernel's outputs are just the gradients
+        self.plan: cpu.FlatPlan | None = None
 
-    @property
-    def plan(self) -> Any:
-        """The compiled flat gradient kernel (CPU)."""
-        if self._plan is None:
-            op = self.backward.op
-            assert op is not None
-            outputs = (self.dtype,) * op.scalar.outputs
-            self._plan = cpu.flat_plan(op.scalar, self.dtype, outputs, self.pattern)
-        return self._plan
+    def compile(self) -> cpu.FlatPlan:
+        """Compile the flat gradient kernel (CPU)."""
+        op = self.backward.op
+        assert op is not None
+        self.plan = cpu.flat_plan(op.scalar, self.dtype, (self.dtype,) * op.scalar.outputs, self.pattern)
+        return self.plan
 
 
 def _index(op: ElementwiseOp, name: str) -> int:
@@ -180,73 +181,75 @@ def _index(op: ElementwiseOp, name: str) -> int:
 
 
 class ElementwiseNode(Node):
-    """A node of an elementwise op. `meta` is None when all arrays are flat and alike, else each input's (shape, dtype)."""
+    """A node of an elementwise op.
 
-    __slots__ = ("meta", "recorder")
+    `saved` holds arrays and numbers. `versions` is None when all the arrays were at version 0, as nearly always. `meta` is
+    None when all arrays are flat and alike, else each input's (shape, dtype).
+    """
 
-    def __init__(
-        self, recorder: Recorder, edges: tuple[Edge | None, ...], saved: Any, versions: Any, device: Any, meta: Any
-    ) -> None:
+    __slots__ = ("recorder",)
+
+    meta: Any = None
+
+    def __init__(self, recorder: Recorder, edges: tuple[Edge | None, ...], saved: Any, device: Any) -> None:
         self.edges = edges
         self.saved = saved
-        self.versions = versions
         self.device = device
-        self.outputs = 1
-        self.hooks = None
         self.sequence = next(_sequence)
         self.recorder = recorder
-        self.meta = meta
 
-    def _unpack(self) -> Any:
-        saved = self.saved
-        if saved is None:
-            raise RuntimeError(FREED)
-        for value, version in zip(saved, self.versions, strict=True):
-            if version is not None and value.storage.version != version:
-                check_version(value, version, self._producer(value))
-        return saved
+    def _check_versions(self) -> None:
+        versions = self.versions or [0] * len(self.saved)
+        for index, value, version in zip(self.recorder.saves, self.saved, versions, strict=True):
+            if isinstance(value, Array) and value.version != version:
+                raise_modified(value, version, self._producer(index))
 
-    def _producer(self, array: Array) -> str | None:
+    def _producer(self, index: int) -> str | None:
         """The name of the node that made a saved array."""
-        index = next(i for i, a in zip(self.recorder.saves, self.saved, strict=True) if a is array)
         if index == OUT:
             return self.name()
         edge = self.edges[index]
         return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
 
+    def _unpack(self) -> Any:
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(FREED)
+        for value in saved:
+            if value.__class__ is Array and value._storage is not None and value._storage.version:
+                self._check_versions()
+        return saved
+
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
+        if graph:
+            return (None,) * len(self.edges) if g is None else self._apply_tensors(g)
         if g is None:
             return (None,) * len(self.edges)
         recorder = self.recorder
-        if graph:
-            return self._apply_tensors(g)
-        routes = recorder.routes
-        if recorder.backward.op is None:
-            self._unpack()
-            outs: Sequence[Array] = ()
-        else:
-            saved = self._unpack()
-            if not recorder.reads_all:
-                saved = [saved[i] for i in recorder.kernel_reads]
-            if self.meta is None and g.flat is not None:
-                outs = recorder.plan.many(g, saved)
+        saved = self._unpack()
+        if not recorder.reads_all:
+            saved = [saved[i] for i in recorder.kernel_reads]
+        if self.meta is None and g.flat is not None:
+            if recorder.has_kernel:
+                outs: Sequence[Array] = (recorder.plan or recorder.compile()).many(g, saved)
+                if recorder.in_order:
+                    return outs
             else:
-                outs = self._run(g, saved)
-            if recorder.single is not None and self.meta is None:
-                return outs if len(routes) == 1 else [outs[0] if r == 0 else None for r in routes]
+                outs = ()
+        else:
+            outs = self._run(g, saved) if recorder.has_kernel else ()
         results: list[Any] = []
-        for i, route in enumerate(routes):
+        meta = self.meta
+        for i, route in enumerate(recorder.routes):
             if route is None:
                 results.append(None)
                 continue
             if route == "pass":
-                g.storage.shared = True
+                g.shared = True
                 result = g
             else:
                 result = outs[route]  # type: ignore[index]
-            if self.meta is not None:
-                result = unbroadcast(result, *self.meta[i])
-            results.append(result)
+            results.append(result if meta is None else unbroadcast(result, *meta[i]))
         return results
 
     def _run(self, g: Array, saved: Sequence[Any]) -> Sequence[Array]:
@@ -319,8 +322,8 @@ class OpNode(Node):
         if saved is None:
             raise RuntimeError(FREED)
         for name, version in self.versions.items():
-            if saved[name].storage.version != version:
-                check_version(saved[name], version, self._producer(name))
+            if saved[name].version != version:
+                raise_modified(saved[name], version, self._producer(name))
         return saved
 
     def _edge_of(self, name: str) -> Edge | None:
@@ -354,7 +357,7 @@ class OpNode(Node):
         # A rule may hand on its gradient, or what was saved, as it is: then the memory has two owners.
         for result in found:
             if result is not None:
-                result.storage.shared = True
+                result.shared = True
         return found
 
     def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Any]) -> Sequence[Any]:

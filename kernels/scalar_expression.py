@@ -1,0 +1,218 @@
+"""Lowering of expressions: one Python expression becomes statements of the scalar IR and an operand.
+
+Functions (`lower`) and derivative rules (`derive`) are written in the same expressions, so both build on this.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .scalar_function import DifferentiationError, Names, Operand, Statement, literal_kind
+
+_BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+_UNARY = {ast.USub: "neg", ast.UAdd: "id", ast.Not: "not", ast.Invert: "~"}
+_COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+_FOLDED = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+_MATH = (
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "erf", "erfc", "exp",
+    "exp2", "expm1", "floor", "gamma", "hypot", "isfinite", "isinf", "isnan", "lgamma", "log", "log10", "log1p", "log2",
+    "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+)  # fmt: skip
+_NUMPY_NAMES = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
+    "atanh": "arctanh",
+}  # fmt: skip
+_TWO_OPERANDS = frozenset({"atan2", "copysign", "hypot", "pow"})
+_ANY_NUMBER = frozenset({"max", "min"})
+
+
+def _primitives() -> dict[Any, str]:
+    table: dict[Any, str] = {
+        abs: "abs", max: "max", min: "min", round: "round", pow: "pow", float: "float", int: "int", bool: "bool",
+        math.fabs: "abs", math.pow: "pow", np.abs: "abs", np.power: "pow",
+    }  # fmt: skip
+    for name in _MATH:
+        table[getattr(math, name)] = name
+        on_numpy = getattr(np, _NUMPY_NAMES.get(name, name), None)
+        if on_numpy is not None:
+            table[on_numpy] = name
+    return table
+
+
+PRIMITIVES = _primitives()
+"""What a callable means as an IR op. `np.maximum` is missing on purpose: it treats NaN otherwise than `max`."""
+
+
+class ExpressionLowering:
+    """Turns expressions into statements appended to the current block.
+
+    Args:
+        names: Makes the names of temporaries.
+        environment: Operands that names stand for.
+    """
+
+    def __init__(self, names: Names, environment: dict[str, Operand]) -> None:
+        self.names = names
+        self.environment = environment
+        self.statements: list[Statement] = []
+        self.line = 0
+
+    def fail(self, node: ast.AST, message: str) -> NoReturn:
+        """Refuse a construct."""
+        raise DifferentiationError(message)
+
+    def emit(self, op: str, *args: Operand, target: str | None = None) -> str:
+        """Append `target = op(*args)`, with a fresh temporary unless a target is named."""
+        target = target or self.names("t")
+        self.statements.append(Statement(op, (target,), args, self.line))
+        return target
+
+    def in_block(self, write: Callable[[], object]) -> list[Statement]:
+        """The statements that `write` appends, as a block of their own."""
+        outer, self.statements = self.statements, []
+        try:
+            write()
+            return self.statements
+        finally:
+            self.statements = outer
+
+    def branch(self, condition: Operand, body: Callable[[], Operand], orelse: Callable[[], Operand]) -> Operand:
+        """A conditional expression: only the side that `condition` picks is evaluated."""
+        if isinstance(condition, bool):
+            return body() if condition else orelse()
+        target = self.names("t")
+        first = self.in_block(lambda: self.emit("id", body(), target=target))
+        second = self.in_block(lambda: self.emit("id", orelse(), target=target))
+        self.statements.append(Statement("if", (), (condition,), self.line, first, second))
+        return target
+
+    def expression(self, node: ast.expr) -> Operand:
+        """Lower an expression; gives the variable or literal that holds its value."""
+        match node:
+            case ast.Constant(value=bool() | int() | float() as value):
+                return value
+            case ast.Constant(value=value):
+                self.fail(node, f"the constant {value!r} is not a real number")
+            case ast.Name(id=name) if name in self.environment:
+                return self.environment[name]
+            case ast.Name() | ast.Attribute():
+                return self.captured_number(node)
+            case ast.BinOp(left=left, op=kind, right=right):
+                return self.binary(node, kind, self.expression(left), self.expression(right))
+            case ast.UnaryOp(op=kind, operand=operand):
+                return self.unary(kind, self.expression(operand))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                condition = self.expression(test)
+                return self.branch(condition, lambda: self.expression(body), lambda: self.expression(orelse))
+            case ast.BoolOp(op=kind, values=values):
+                return self.boolean(isinstance(kind, ast.And), values)
+            case ast.Compare():
+                return self.comparison(node)
+            case ast.Call():
+                return self.call(node, 1)[0]
+        self.fail(node, f"{describe(node)} cannot be used in a scalar function: it computes with single numbers")
+
+    def binary(self, node: ast.AST, kind: ast.operator, left: Operand, right: Operand) -> Operand:
+        """`left op right`."""
+        op = _BINARY.get(type(kind))
+        if op is None:
+            self.fail(node, f"the operator {type(kind).__name__} is not supported between numbers")
+        return self.emit(op, left, right)
+
+    def unary(self, kind: ast.unaryop, operand: Operand) -> Operand:
+        """`op operand`; the negative of a literal is a literal."""
+        if isinstance(kind, ast.USub) and _is_number(operand):
+            return -operand  # type: ignore[operator]
+        return self.emit(_UNARY[type(kind)], operand)
+
+    def boolean(self, conjunction: bool, values: Sequence[ast.expr]) -> Operand:
+        """`and` or `or` of values, evaluated only as far as needed."""
+        first = self.expression(values[0])
+        if len(values) == 1:
+            return first
+        decided: Operand = first if not _is_condition(values[0]) else not conjunction
+        rest = functools.partial(self.boolean, conjunction, values[1:])
+        if conjunction:
+            return self.branch(first, rest, lambda: decided)
+        return self.branch(first, lambda: decided, rest)
+
+    def comparison(self, node: ast.Compare) -> Operand:
+        """A comparison, or a chain of them."""
+        left = self.expression(node.left)
+        result: Operand | None = None
+        for kind, comparator in zip(node.ops, node.comparators, strict=True):
+            op = _COMPARISONS.get(type(kind))
+            if op is None:
+                self.fail(node, f"the comparison {type(kind).__name__} is not supported between numbers")
+            right = self.expression(comparator)
+            link: Operand
+            if isinstance(left, str) or isinstance(right, str):
+                link = self.emit(op, left, right)
+            else:
+                link = bool(_FOLDED[op](left, right))
+            result = link if result is None else self.branch(result, lambda link=link: link, lambda: False)  # type: ignore[misc]
+            left = right
+        assert result is not None
+        return result
+
+    def primitive(self, node: ast.Call, op: str) -> Operand:
+        """A call of a known function: `max(a, b, c)` becomes two steps, `pow(a, b)` is `a ** b`."""
+        if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
+            self.fail(node, f"'{ast.unparse(node.func)}' takes plain positional numbers here")
+        count = len(node.args)
+        expected = 2 if op in _TWO_OPERANDS | _ANY_NUMBER else 1
+        if count < expected or (count > expected and op not in _ANY_NUMBER):
+            least = "at least " if op in _ANY_NUMBER else ""
+            self.fail(node, f"'{ast.unparse(node.func)}' takes {least}{expected} number{'s' * (expected > 1)} here")
+        args = [self.expression(arg) for arg in node.args]
+        if op in _ANY_NUMBER:
+            return functools.reduce(lambda left, right: self.emit(op, left, right), args)
+        return self.emit("**" if op == "pow" else op, *args)
+
+    def captured_number(self, node: ast.Name | ast.Attribute) -> Operand:
+        """A name that is not a local variable."""
+        self.fail(node, f"name '{ast.unparse(node)}' is not defined")
+
+    def call(self, node: ast.Call, outputs: int) -> Sequence[Operand]:
+        """Lower a call that must give the number of `outputs`."""
+        assert isinstance(node.func, ast.Name)
+        return (self.primitive(node, node.func.id),)
+
+
+def _is_number(operand: Operand) -> bool:
+    return not isinstance(operand, str) and literal_kind(operand) != "bool"
+
+
+def _is_condition(node: ast.expr) -> bool:
+    """Whether an expression is certainly a bool, so that `a and b` is `b if a else False`."""
+    if isinstance(node, ast.BoolOp):
+        return all(map(_is_condition, node.values))
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+
+
+_DESCRIPTIONS = {
+    "Subscript": "indexing", "List": "a list", "Dict": "a dict", "Set": "a set", "Tuple": "a tuple (other than returned)",
+    "ListComp": "a comprehension", "GeneratorExp": "a comprehension", "JoinedStr": "a string", "Lambda": "a nested function",
+    "FunctionDef": "a nested function", "Try": "try/except", "Raise": "raise", "With": "with", "Assert": "assert",
+    "Global": "global", "Nonlocal": "nonlocal", "Delete": "del", "Import": "import", "ImportFrom": "import",
+    "ClassDef": "a class", "NamedExpr": "an assignment expression", "Match": "match", "Yield": "yield",
+}  # fmt: skip
+
+
+def describe(node: ast.AST) -> str:
+    """What to call a construct in a message."""
+    name = type(node).__name__
+    return _DESCRIPTIONS.get(name, f"'{name}'")
