@@ -251,16 +251,61 @@ class FlatPlan:
         self.kernel(source, number, flat)
         return Array(None, dtype, x.shape, x.strides, 0, flat)
 
-    def many(self, g: Array, others: Sequence[Any]) -> list[Array]:
-        """All outputs of a gradient kernel: `g` is an array, `others` are arrays or numbers."""
-        source = g.flat
-        size, shape, strides = len(source), g.shape, g.strides
-        outputs = [empty_flat(size, dtype) for dtype in self.dtypes]
-        self.kernel(source, *[o.flat if o.__class__ is Array else o for o in others], *outputs)
-        return [Array(None, o.dtype, shape, strides, 0, o) for o in outputs]
-
 
 empty_flat = np.empty
+
+
+def gradient_runner(
+    function: scalar_ir.Function, dtype: np.dtype, pattern: str, routes: tuple[int | None, ...]
+) -> Callable[[Array, Sequence[Any]], Sequence[Array | None]]:
+    """The compiled flat gradient kernel as a function `(g, saved) -> a gradient or None for each input`.
+
+    `pattern` starts with `v` for `g`, then a letter for each saved value; `routes` names the kernel's output for each
+    input. The common forms are spelled out: lists and loops over operands would cost more than the kernel.
+    """
+    kernel = _kernel(function, dtype, (dtype,) * function.outputs, pattern, "flat")
+    empty = np.empty
+
+    def one_of_one(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        flat = empty(len(g.flat), dtype)
+        kernel(g.flat, saved[0].flat, flat)
+        return (Array(None, dtype, g.shape, g.strides, 0, flat),)
+
+    def first_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        flat = empty(len(g.flat), dtype)
+        kernel(g.flat, saved[0].flat, flat)
+        return (Array(None, dtype, g.shape, g.strides, 0, flat), None)
+
+    def second_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        flat = empty(len(g.flat), dtype)
+        kernel(g.flat, saved[0].flat, flat)
+        return (None, Array(None, dtype, g.shape, g.strides, 0, flat))
+
+    def first_with_number(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        flat = empty(len(g.flat), dtype)
+        kernel(g.flat, saved[0], flat)
+        return (Array(None, dtype, g.shape, g.strides, 0, flat), None)
+
+    def two_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        size, shape, strides = len(g.flat), g.shape, g.strides
+        first, second = empty(size, dtype), empty(size, dtype)
+        kernel(g.flat, saved[0].flat, saved[1].flat, first, second)
+        return (Array(None, dtype, shape, strides, 0, first), Array(None, dtype, shape, strides, 0, second))
+
+    def any_form(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        size, shape, strides = len(g.flat), g.shape, g.strides
+        outputs = [empty(size, dtype) for _ in range(function.outputs)]
+        kernel(g.flat, *[x.flat if x.__class__ is Array else x for x in saved], *outputs)
+        return [None if r is None else Array(None, dtype, shape, strides, 0, outputs[r]) for r in routes]
+
+    spelled_out = {
+        ("vv", (0,)): one_of_one,
+        ("vv", (0, None)): first_of_two,
+        ("vv", (None, 0)): second_of_two,
+        ("vn", (0, None)): first_with_number,
+        ("vvv", (0, 1)): two_of_two,
+    }
+    return spelled_out.get((pattern, routes), any_form)
 
 
 def flat_plan(function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str) -> FlatPlan:

@@ -37,6 +37,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "+": ("1.0", "1.0"),
     "-": ("1.0", "-1.0"),
     "*": ("b", "a"),
+    "times": ("b", "a"),
     "/": ("1.0 / b", "-y / b"),
     "%": ("1.0", "-(a // b)"),
     "**": ("0.0 if b == 0 else b * a ** (b - 1)", "0.0 if a == 0 and b >= 0 else y * log(a)"),
@@ -78,7 +79,7 @@ bitwise operators ...) is flat wherever it has a derivative. See NIST DLMF, sect
 """
 
 
-def digamma(x):  # type: ignore[no-untyped-def]  # a scalar function, lowered for the rules
+def digamma(x):
     """Logarithmic derivative of gamma: recurrence, reflection (DLMF 5.5.2, 5.5.4), asymptotics (5.11.2)."""
     reflected = 0.0
     if x <= 0:
@@ -145,7 +146,7 @@ class _Rules(ExpressionLowering):
                 return float(factor * other)
             if factor == -1:
                 return self.emit("neg", other)
-        return self.emit("*", left, right)
+        return self.emit("times", left, right)
 
     def sum_of_products(self, pairs: Iterable[tuple[Operand, Operand]]) -> Operand:
         total: Operand = 0.0
@@ -340,8 +341,8 @@ def jacobian(function: Function, wrt: Sequence[int]) -> Function:
 def vjp(function: Function, wrt: Sequence[int]) -> Function:
     """The gradient function: parameters of `function` and a cotangent for each output in, one gradient per `wrt` out.
 
-    The cotangents are called `g`, or `g0`, `g1`, ... for several outputs; with one more `g` in front if those are taken,
-    as in the vjp of a vjp. `reads` tells what the gradient really depends on.
+    The cotangents are called `g`, or `g0`, `g1`, ... for several outputs; with one more `g` in front if those are
+    taken, as in the vjp of a vjp. `reads` tells what the gradient really depends on.
 
     >>> from .scalar_function import reads
     >>> def product(x, y):

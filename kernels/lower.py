@@ -28,8 +28,10 @@ from .scalar_function import (
     Operand,
     Statement,
     error_at,
+    falls_through,
     literal_kind,
     variable_kinds,
+    variable_names,
     walk,
     without_dead_code,
 )
@@ -139,7 +141,6 @@ class _FunctionLowering(ExpressionLowering):
         self.assigned = {name for name, in_for in stored if not in_for}
         local = {name: name for name in (*self.parameters, *(name for name, _ in stored))}
         super().__init__(Names(local), dict(local))
-        self.bound = set(self.parameters)
 
     def fail(self, node: ast.AST, message: str) -> NoReturn:
         raise error_at(message, self.file, getattr(node, "lineno", self.definition.lineno))
@@ -154,12 +155,13 @@ class _FunctionLowering(ExpressionLowering):
             self.block(definition.body)
         if self.outputs is None:
             self.fail(definition, "a scalar function must return a number")
-        if not _always_returns(self.statements):
+        if falls_through(self.statements):
             self.fail(
                 definition, "a scalar function must return a number on every path; this one can end without a return"
             )
         name = self.function.__name__.replace("<lambda>", "lambda_")
         function = Function(name, self.parameters, self.statements, self.outputs, self.kinds, self.file)
+        _check_bound(function.body, set(function.parameters), function)
         _check_kinds(function)
         return without_dead_code(function)
 
@@ -216,7 +218,6 @@ class _FunctionLowering(ExpressionLowering):
             self.statements[-1] = Statement(last.op, (name,), last.args, last.line, callee=last.callee)
         else:
             self.emit("id", value, target=name)
-        self.bound.add(name)
 
     def assign(self, target: ast.expr, value: ast.expr) -> None:
         if not isinstance(target, ast.Tuple):
@@ -233,15 +234,11 @@ class _FunctionLowering(ExpressionLowering):
             self.fail(value, "only a tuple or the result of a call can be unpacked")
         for name, item in zip(names, values, strict=True):
             self.emit("id", item, target=name)
-            self.bound.add(name)
 
     def conditional(self, node: ast.If) -> None:
         line, condition = self.line, self.expression(node.test)
-        before = set(self.bound)
         body = self.in_block(lambda: self.block(node.body))
-        after_body, self.bound = self.bound, before
         orelse = self.in_block(lambda: self.block(node.orelse))
-        self.bound |= after_body  # bound on some path: what cannot be proved unbound is accepted
         self.statements.append(Statement("if", (), (condition,), line, body, orelse))
 
     def while_loop(self, node: ast.While) -> None:
@@ -255,7 +252,6 @@ class _FunctionLowering(ExpressionLowering):
                 self.statements.append(Statement("if", (), (condition,), line, [], [Statement("break", line=line)]))
             self.block(node.body)
 
-        self.bind_loop(node)
         self.statements.append(Statement("loop", (), (), line, self.in_block(body)))
 
     def for_loop(self, node: ast.For) -> None:
@@ -273,12 +269,7 @@ class _FunctionLowering(ExpressionLowering):
                 self.emit("id", counter, target=name)
             self.block(node.body)
 
-        self.bind_loop(node)
         self.statements.append(Statement("for", (counter,), tuple(bounds), line, self.in_block(body)))
-
-    def bind_loop(self, node: ast.stmt) -> None:
-        """What a loop's body assigns may be bound at its head, by the iteration before."""
-        self.bound.update(name for name, _ in _stored_names(node))
 
     def return_values(self, node: ast.AST, value: ast.expr) -> None:
         elements = value.elts if isinstance(value, ast.Tuple) else [value]
@@ -302,11 +293,6 @@ class _FunctionLowering(ExpressionLowering):
             owner = self.resolved(node.value)
             return getattr(owner, node.attr, None) if inspect.ismodule(owner) else None
         return None
-
-    def expression(self, node: ast.expr) -> Operand:
-        if isinstance(node, ast.Name) and node.id in self.environment and node.id not in self.bound:
-            self.fail(node, f"local variable '{node.id}' is read before any assignment to it")
-        return super().expression(node)
 
     def captured_number(self, node: ast.Name | ast.Attribute) -> Operand:
         value, name = self.resolved(node), ast.unparse(node)
@@ -397,21 +383,23 @@ def _stored_names(node: ast.AST) -> list[tuple[str, bool]]:
     ]
 
 
-def _always_returns(body: Sequence[Statement]) -> bool:
-    """Whether control cannot run off the end of a block."""
+def _check_bound(body: Sequence[Statement], bound: set[str], function: Function) -> set[str]:
+    """Refuse reads that no assignment can have reached; gives what may be bound after the block."""
     for statement in body:
-        if statement.op == "return":
-            return True
-        if statement.op == "if" and _always_returns(statement.body) and _always_returns(statement.orelse):
-            return True
-        if statement.op == "loop" and not _breaks(statement.body):
-            return True
-    return False
-
-
-def _breaks(body: Sequence[Statement]) -> bool:
-    """Whether a block leaves the loop it is in; inner loops keep their own breaks."""
-    return any(s.op == "break" or (s.op == "if" and (_breaks(s.body) or _breaks(s.orelse))) for s in body)
+        for name in sorted(variable_names(statement.args) - bound):
+            message = f"local variable '{name}' is read before any assignment to it"
+            raise error_at(message, function.file, statement.line)
+        bound = bound | set(statement.targets)
+        if statement.op == "if":
+            sides = (statement.body, statement.orelse)
+            after = [(side, _check_bound(side, bound, function)) for side in sides]
+            bound = bound.union(*(names for side, names in after if falls_through(side)))
+        elif statement.op in ("loop", "for"):
+            bound = bound.union(*(inner.targets for inner in walk(statement.body)))  # by the iteration before
+            _check_bound(statement.body, bound, function)
+        if not falls_through((statement,)):
+            break
+    return bound
 
 
 def _check_kinds(function: Function) -> None:

@@ -204,11 +204,12 @@ def _is_condition(node: ast.expr) -> bool:
 
 
 _DESCRIPTIONS = {
-    "Subscript": "indexing", "List": "a list", "Dict": "a dict", "Set": "a set", "Tuple": "a tuple (other than returned)",
-    "ListComp": "a comprehension", "GeneratorExp": "a comprehension", "JoinedStr": "a string", "Lambda": "a nested function",
-    "FunctionDef": "a nested function", "Try": "try/except", "Raise": "raise", "With": "with", "Assert": "assert",
-    "Global": "global", "Nonlocal": "nonlocal", "Delete": "del", "Import": "import", "ImportFrom": "import",
-    "ClassDef": "a class", "NamedExpr": "an assignment expression", "Match": "match", "Yield": "yield",
+    "Subscript": "indexing", "List": "a list", "Dict": "a dict", "Set": "a set", "ListComp": "a comprehension",
+    "GeneratorExp": "a comprehension", "Tuple": "a tuple (other than returned)", "JoinedStr": "a string",
+    "Lambda": "a nested function", "FunctionDef": "a nested function", "ClassDef": "a class", "Try": "try/except",
+    "Raise": "raise", "With": "with", "Assert": "assert", "Global": "global", "Nonlocal": "nonlocal", "Delete": "del",
+    "Import": "import", "ImportFrom": "import", "Match": "match", "Yield": "yield",
+    "NamedExpr": "an assignment expression",
 }  # fmt: skip
 
 

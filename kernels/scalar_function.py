@@ -28,11 +28,11 @@ ROUNDINGS = frozenset({"floor", "ceil", "trunc", "round"})
 BITWISE = frozenset({"&", "|", "^", "<<", ">>", "~"})
 CONTROL = frozenset({"if", "loop", "for", "break", "continue", "return"})
 _SAME_KIND = frozenset({"id", "max", "min"})
-_ARITHMETIC = frozenset({"neg", "abs", "+", "-", "*", "//", "%"})
+_ARITHMETIC = frozenset({"neg", "abs", "+", "-", "*", "times", "//", "%"})
 
 
 class DifferentiationError(TypeError):
-    """A scalar function uses something that cannot be lowered or differentiated. The message says where, and what to do."""
+    """A scalar function cannot be lowered or differentiated. The message says where, why, and what to do."""
 
 
 def error_at(message: str, file: str, line: int) -> DifferentiationError:
@@ -52,7 +52,8 @@ class Statement:
 
     `op` is a primitive (`"+"`, `"exp"`, `"id"`), `"call"` of another `Function`, or control flow: `"if"` (args[0]
     decides between `body` and `orelse`), `"loop"` (`body` for ever), `"for"` (targets[0] over range(*args)),
-    `"break"`, `"continue"`, `"return"`.
+    `"break"`, `"continue"`, `"return"`. `"times"` is the product of the chain rule: a partial derivative that is 0
+    because of the branch taken makes it 0, whatever the other factor.
     """
 
     op: str
@@ -106,6 +107,7 @@ class Names:
         self._next: Counter[str] = Counter()
 
     def __call__(self, base: str) -> str:
+        """A name like `base` that was not given before."""
         name = base
         while name in self._taken:
             self._next[base] += 1
@@ -130,6 +132,31 @@ def variables(function: Function) -> set[str]:
 def variable_names(args: Iterable[Operand]) -> set[str]:
     """The variables among operands."""
     return {arg for arg in args if isinstance(arg, str)}
+
+
+def falls_through(body: Sequence[Statement]) -> bool:
+    """Whether control can reach the end of a block."""
+    for statement in body:
+        if statement.op in ("return", "break", "continue"):
+            return False
+        if statement.op == "if" and not (falls_through(statement.body) or falls_through(statement.orelse)):
+            return False
+        if statement.op == "loop" and not breaks(statement.body):
+            return False
+    return True
+
+
+def breaks(body: Sequence[Statement]) -> bool:
+    """Whether a block leaves the loop it is in; inner loops keep their own breaks."""
+    return any(s.op == "break" or (s.op == "if" and (breaks(s.body) or breaks(s.orelse))) for s in body)
+
+
+def reachable(body: Sequence[Statement]) -> Sequence[Statement]:
+    """A block without what comes after a statement that never lets control past."""
+    for position, statement in enumerate(body):
+        if not falls_through((statement,)):
+            return body[: position + 1]
+    return body
 
 
 def join(kinds: Iterable[str]) -> str:
@@ -185,6 +212,9 @@ def variable_kinds(function: Function) -> dict[str, str]:
                     climbed = join((known.get(target, "bool"), result))
                     changed |= known.get(target) != climbed
                     known[target] = climbed
+        for statement in walk(function.body):
+            for name in variable_names(statement.args):
+                known.setdefault(name, "real")  # read where no assignment reaches: an error when that line runs
         function.memo["variable_kinds"] = known
     kinds: dict[str, str] = function.memo["variable_kinds"]
     return kinds
@@ -211,7 +241,7 @@ class _DeadCode:
     ) -> tuple[list[Statement], set[str]]:
         """The needed part of a block, and what is live before it, given what is live after it and at its exits."""
         kept: list[Statement] = []
-        for statement in reversed(body):
+        for statement in reversed(reachable(body)):
             if statement.op == "return":
                 kept, live = [statement], variable_names(statement.args)
             elif statement.op == "break":

@@ -293,7 +293,8 @@ class _Printer:
         if op == "bool":
             zero = self.literal(0, wanted).text
             return texts[0] if wanted == "bool" else _Text(f"{texts[0].at(_COMPARE + 1)} != {zero}", _COMPARE, names)
-        if op == "*" and kind == "real":
+        if op == "times":
+            op = "*"
             for factor, other in (texts, texts[::-1]):
                 if factor.factors and other.level == _ATOM and len(other.text) < _LONGEST // 4:
                     return self.chosen(factor, other)
@@ -305,7 +306,7 @@ class _Printer:
         return self.applied(self.dialect.functions.get(op, default), texts)
 
     def chosen(self, choice: _Text, value: _Text) -> _Text:
-        """`value * (1 if c else 0)` as `value if c else 0`: the side not taken adds nothing, not even NaN from inf * 0."""
+        """`value * (1 if c else 0)` as `value if c else 0`: the other side gives no NaN from inf * 0."""
         sides = {0.0: self.literal(0.0, "real").text, 1.0: value.text, -1.0: f"-{value.text}"}
         sides[0.5] = f"{self.literal(0.5, 'real').text} * {value.text}"
         text = "".join(f"{sides[v]} if {condition} else " if condition else sides[v] for condition, v in choice.factors)

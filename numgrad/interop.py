@@ -73,7 +73,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         values = data.detach().cpu()._array.ndarray
         device = data._device if device is None else device
     else:
-        values = _as_array(data)
+        values = _as_array(data, dtypes.as_dtype(dtype))
     return _new(values, dtype, device, requires_grad)
 
 
@@ -98,15 +98,18 @@ def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any
     return result.requires_grad_leaf(requires_grad)
 
 
-def _as_array(data: Any) -> np.ndarray:
+def _as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:
+    """Numbers in nested lists as an ndarray, of the wanted dtype at once: on the way through another, digits are lost."""
     if isinstance(data, (np.ndarray, np.generic)):
         return np.asarray(data)
     shape = _shape_of(data)
     flat: list[Any] = []
     _flatten(data, shape, 0, flat)
     kinds = {type(x) for x in flat}
-    if any(issubclass(k, (float, np.floating)) for k in kinds) or not flat:
-        kind: Any = dtypes.get_default_dtype().numpy
+    if wanted is not None:
+        kind: Any = wanted.numpy
+    elif any(issubclass(k, (float, np.floating)) for k in kinds) or not flat:
+        kind = dtypes.get_default_dtype().numpy
     elif kinds <= {bool, np.bool_}:
         kind = np.bool_
     else:

@@ -17,7 +17,7 @@ from .autograd.hooks import RemovableHandle
 from .autograd.node import gradient_edge
 from .autograd.variable import CLASSES, Variable, set_tensor_class, wrap
 from .device import device as Device
-from .dispatch import NUMBERS, dispatch
+from .dispatch import NUMBERS, binary, dispatch
 from .dtype import FROM_NUMPY
 from .kernels import arithmetic, comparison, movement
 from .ops import indexing, linalg, reductions, shaping
@@ -531,9 +531,9 @@ def _operator(op: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable
 
     def forward(self: Any, other: Any) -> Any:
         if other.__class__ in OPERANDS:
-            return dispatch(op, (self, other))
+            return binary(op, self, other)
         other = interop.as_operand(other, self)
-        return other if other is NotImplemented else dispatch(op, (self, other))
+        return other if other is NotImplemented else binary(op, self, other)
 
     def reflected(self: Any, other: Any) -> Any:
         if other.__class__ not in OPERANDS:
@@ -554,7 +554,7 @@ def _commutative(op: Any) -> Callable[..., Any]:
     def reflected(self: Any, other: Any) -> Any:
         if other.__class__ not in OPERANDS:
             other = interop.as_operand(other, self)
-        return other if other is NotImplemented else dispatch(op, (self, other))
+        return other if other is NotImplemented else binary(op, self, other)
 
     return reflected
 

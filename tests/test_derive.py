@@ -6,34 +6,30 @@ Expected derivatives come from central differences of the very Python functions;
 
 from __future__ import annotations
 
-import linecache
 import math
 import os
 import random
-import textwrap
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
+from random_programs import random_program
 
 from numgrad.kernels import derive
 from numgrad.kernels.derive import combine, jacobian, vjp
 from numgrad.kernels.lower import lower
 from numgrad.kernels.scalar_ir import (
-    PYTHON,
     Dialect,
-    DifferentiationError,
     Function,
     as_python,
-    output_kinds,
     print_module,
     pruned,
     reads,
 )
 
-# ruff: noqa: D103
 # ---------------------------------------------------------------------------------------------------- functions
 
 SCALE = 0.25
@@ -182,7 +178,7 @@ def valued_or(x, y):
     return (x or y) * (y and x)
 
 
-logistic = lambda x: 1 / (1 + math.exp(-x))  # noqa: E731
+logistic = lambda x: 1 / (1 + math.exp(-x))
 
 
 def swish(x):
@@ -261,7 +257,7 @@ def test_derivatives_of_orders_one_to_three(function: Callable[..., Any], points
         plain = getattr(function, "py_func", function)
         np.testing.assert_allclose(values(as_python(chain[0]), point), values(plain, point), rtol=1e-14)
         arguments = list(point)
-        for below, above in zip(chain, chain[1:], strict=False):
+        for below, above in pairwise(chain):
             weights = rng.uniform(0.5, 1.5, below.outputs)
             check_gradient(as_python(below), as_python(above), arguments, weights)
             arguments += list(weights)
@@ -388,109 +384,6 @@ def test_cotangent_names_avoid_parameters() -> None:
     assert vjp(lower(product_and_ratio), (0,)).parameters == ("a", "b", "g0", "g1")
 
 
-def test_kinds_of_parameters_and_outputs() -> None:
-    def chosen(condition: bool, n: int, x):
-        return x if condition else n
-
-    def less(input, other):
-        return input < other
-
-    assert lower(chosen).kinds == {"condition": "bool", "n": "int", "x": "real"}
-    assert output_kinds(lower(less)) == ("bool",)
-    assert as_python(vjp(lower(chosen), (1, 2)))(True, 3, 2.0, 1.0) == (0.0, 1.0)
-
-
-# ---------------------------------------------------------------------------------------------------- printing
-
-
-def printed(function: Callable[..., Any] | Function, dtype: str = "float32") -> str:
-    lowered = function if isinstance(function, Function) else lower(function)
-    return print_module([lowered], dtype, PYTHON)[0]
-
-
-def test_literals_are_weak() -> None:
-    def mixed(x, n: int):
-        return 2 * x + n / 3 + 1.5
-
-    expected = "def mixed(x, n):\n    return _T(2.0) * x + _T(n) / _T(3.0) + _T(1.5)\n"
-    assert printed(mixed) == expected
-    assert printed(mixed, "float64") == "def mixed(x, n):\n    return 2.0 * x + _T(n) / 3.0 + 1.5\n"
-
-
-def test_integer_kernels_keep_integers() -> None:
-    def add(input, other, *, alpha=1):
-        return input + 2.0 * alpha * other
-
-    assert printed(add, "int64") == "def add(input, other, alpha):\n    return input + 2 * alpha * other\n"
-
-
-def test_text_reads_like_the_source() -> None:
-    def readable(x, y):
-        if x > 0 and y > 0 or not x < y:
-            s = max(x, y)
-        elif x == y:
-            s = -((x - y) ** 2)
-        else:
-            s = x - (y - 1.0)
-        while s > 1.0:
-            s = s / 2.0
-        return s
-
-    assert printed(readable, "float64") == textwrap.dedent(
-        """\
-        def readable(x, y):
-            if x > 0.0 and y > 0.0 or not x < y:
-                s = y if y > x else x
-            else:
-                s = -(x - y) ** 2 if x == y else x - (y - 1.0)
-            while s > 1.0:
-                s = s / 2.0
-            return s
-        """
-    )
-
-
-def test_dialect_spells_primitives() -> None:
-    def spelled(x, _exp):
-        return math.exp(x) + math.floor(x) + x**_exp
-
-    dialect = Dialect("cpu", "@_jit", "_T", {"exp": "_exp", "floor": "_floor", "pow": "_pow"})
-    text, names = print_module([lower(spelled)], "float32", dialect)
-    assert text == "@_jit\ndef spelled(x, _exp1):\n    return _exp(x) + _floor(x) + _pow(x, _exp1)\n"
-    assert names == {lower(spelled): "spelled"}
-
-
-def test_rounded_values_may_count() -> None:
-    def stairs(x):
-        k = math.floor(x)
-        s = 0.0
-        for i in range(k):
-            s += i * x
-        return s + k
-
-    assert as_python(lower(stairs))(3.5) == stairs(3.5)
-    assert "range(int(k))" in printed(stairs)
-
-
-def test_one_module_holds_helpers_once() -> None:
-    text, names = print_module(orders(helpers, 1), "float64", PYTHON)
-    assert text.count("def wave(") == 1
-    assert names[lower(helpers)] == "helpers"
-
-
-def test_bitwise_operators() -> None:
-    def both(a: bool, b: bool):
-        return a & b | (not a)
-
-    def masked(x):
-        return x & 3
-
-    assert as_python(lower(both))(True, False) is False
-    assert "x & 3" in printed(masked, "int64")
-    with pytest.raises(DifferentiationError, match="'&' needs integers or booleans"):
-        printed(masked)
-
-
 # ---------------------------------------------------------------------------------------------------- compiled
 
 
@@ -514,224 +407,7 @@ def test_float32_stays_float32(function: Callable[..., Any]) -> None:
     assert "fpext" not in body
 
 
-# ---------------------------------------------------------------------------------------------------- refusals
-
-VECTOR = np.zeros(3)
-
-
-def even(n):
-    return n == 0 or odd(n - 1)
-
-
-def odd(n):
-    return n != 0 and even(n - 1)
-
-
-def real_steps(x, n):
-    for _ in range(n):
-        x = x * x
-    return x
-
-
-REFUSED = {
-    "x = [x, x]\nreturn x": "a list cannot be used",
-    "return x[0]": "indexing cannot be used",
-    "return VECTOR * x": "'VECTOR' is a ndarray: only numbers can be captured; pass it as an argument",
-    "return VECTOR[0] * x": "indexing cannot be used",
-    "x[0] = 1.0\nreturn x": "only local variables can be assigned",
-    "return math.comb(x)": "no derivative is known for 'math.comb'",
-    "return np.maximum(x, 1.0)": "no derivative is known for 'np.maximum'",
-    "print(x)\nreturn x": "this expression has no effect",
-    "for v in (1.0, 2.0):\n    x = x * v\nreturn x": "must run over range",
-    "for i in range(3):\n    x = x * i\nelse:\n    x = 1.0\nreturn x": "'else' after a loop",
-    "for i in range(x):\n    x = x * i\nreturn x": r"range\(\) needs integers",
-    "return x * 'a'": "the constant 'a' is not a real number",
-    "return x * 1j": "the constant 1j is not a real number",
-    "if x > 0:\n    return x, x\nreturn x": "every return must give the same number",
-    "if x > 0:\n    return x": "on every path",
-    "x = x * x": "must return a number",
-    "return None": "the constant None is not a real number",
-    "return": "must return a number",
-    "return x * undefined_name": "name 'undefined_name' is not defined",
-    "return undefined_function(x)": "'undefined_function' is not a function",
-    "return polynomial(x)": "missing a required argument: 'y'",
-    "return product_and_ratio(x, x) + 1": "returns 2 values, but 1 expected",
-    "a, b = wave(x)\nreturn a": "returns 1 value, but 2 expected",
-    "a, b = x, x, x\nreturn a": "cannot unpack 3 values into 2 names",
-    "def inner(y):\n    return y\nreturn inner(x)": "a nested function cannot be used",
-    "if x < 0:\n    raise ValueError\nreturn x": "raise cannot be used",
-    "try:\n    return x\nexcept ValueError:\n    return 0.0": "try/except cannot be used",
-    "return x.real": "'x.real': numbers have no attributes",
-    "return even(x)": "'even' calls itself",
-    "y = z * x\nz = x\nreturn y": "local variable 'z' is read before any assignment",
-    "a = b = x\nreturn a + b": "chained assignment",
-    "return x @ x": "the operator MatMult",
-    "return 1.0 if x is None else x": "the comparison Is",
-    "return math.atan2(x)": "'math.atan2' takes 2",
-    "return max(x)": "'max' takes at least 2",
-    "return real_steps(x, 3)": r"range\(\) needs integers: convert with int\(...\), or annotate the parameter with ': int'",
-    "return wave(*x)": r"\*args and \*\*kwargs",
-    "return sum([x for i in range(3)])": "no derivative is known for 'sum'",
-}
-
-
-def defined(source: str, name: str, scope: dict[str, Any]) -> Any:
-    """Define a function from text, with its lines where tracebacks look for them."""
-    file = f"<{name} {random.getrandbits(64):x}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), scope)
-    return scope[name]
-
-
-@pytest.mark.parametrize(("body", "message"), REFUSED.items(), ids=lambda text: text.replace("\n", "; "))
-def test_refusals_show_the_line(body: str, message: str) -> None:
-    source = f"def refused(x):\n{textwrap.indent(body, '    ')}\n"
-    function = defined(source, "refused", {**globals()})
-    with pytest.raises(DifferentiationError, match=message) as caught:
-        lower(function)
-    shown = str(caught.value).splitlines()
-    assert len(shown) == 3
-    assert shown[1].startswith('  File "')
-    assert isinstance(caught.value, TypeError)
-
-
-def test_a_refusal_names_file_and_line() -> None:
-    def bad(x):
-        y = x + 1
-        return math.comb(y)
-
-    with pytest.raises(DifferentiationError) as caught:
-        lower(bad)
-    line = bad.__code__.co_firstlineno + 2
-    assert str(caught.value) == (
-        "no derivative is known for 'math.comb': use functions of math, or a helper written in plain Python\n"
-        f'  File "{__file__}", line {line}\n'
-        "    return math.comb(y)"
-    )
-
-
-def test_functions_without_source_are_refused() -> None:
-    scope: dict[str, Any] = {}
-    exec("def hidden(x):\n    return x", scope)
-    with pytest.raises(DifferentiationError, match="the source of 'hidden' is not available"):
-        lower(scope["hidden"])
-    with pytest.raises(DifferentiationError, match="is not a Python function"):
-        lower(math.exp)
-
-
-def test_variable_arguments_are_refused() -> None:
-    def starred(*x):
-        return 1.0
-
-    with pytest.raises(DifferentiationError, match="name each parameter"):
-        lower(starred)
-
-
 # ---------------------------------------------------------------------------------------------------- fuzzer
-
-
-class ProgramWriter:
-    """Writes random programs: nested if/for/while, break, continue, early return, helpers, swaps, conditionals."""
-
-    def __init__(self, rng: random.Random, name: str, helpers: Sequence[tuple[str, int]], inputs: int) -> None:
-        self.rng = rng
-        self.helpers = helpers
-        self.names = [f"x{i}" for i in range(inputs)]
-        self.lines = [f"def {name}({', '.join(self.names)}):"]
-
-    def source(self) -> str:
-        self.block(1, in_loop=False)
-        self.block(1, in_loop=False)
-        self.lines.append(f"    return math.tanh({self.expression()}) + {self.expression()}")
-        return "\n".join(self.lines) + "\n"
-
-    def expression(self, depth: int = 0) -> str:
-        rng = self.rng
-
-        def operand() -> str:
-            return self.expression(depth + 1)
-
-        forms: list[tuple[float, Callable[[], str]]] = [
-            (0.06, lambda: f"{rng.uniform(-2, 2):.3f}"),
-            (0.04, lambda: f"({rng.choice(self.names)} {rng.choice('+-*')} {rng.randint(1, 3)})"),
-            (0.35, lambda: f"({operand()} {rng.choice('+-*')} {operand()})"),
-            (0.10, lambda: f"math.{rng.choice(['sin', 'cos', 'tanh'])}({operand()})"),
-            (0.05, lambda: f"({operand()} / (1.5 + ({operand()}) ** 2))"),
-            (0.05, lambda: f"({operand()} if {self.condition(depth + 1)} else {operand()})"),
-            (0.03, lambda: f"{rng.choice(['max', 'min'])}({operand()}, {operand()})"),
-            (0.02, lambda: f"abs({operand()})"),
-            (0.02, lambda: f"(0.5 * math.floor({operand()}))"),
-        ]
-        if self.helpers:
-            helper, arity = rng.choice(self.helpers)
-            forms.append((0.05, lambda: f"{helper}({', '.join(operand() for _ in range(arity))})"))
-        if depth > 2 or rng.random() < 0.3:
-            return rng.choice(self.names)
-        return rng.choices([form for _, form in forms], [weight for weight, _ in forms])[0]()
-
-    def condition(self, depth: int = 0) -> str:
-        comparison = f"{self.expression(depth + 1)} {self.rng.choice('<>')} {self.expression(depth + 1)}"
-        if self.rng.random() < 0.2:
-            return f"{comparison} {self.rng.choice(['and', 'or'])} {self.condition(depth + 1)}"
-        return comparison
-
-    def line(self, indent: int, text: str) -> None:
-        self.lines.append("    " * indent + text)
-
-    def block(self, indent: int, in_loop: bool) -> None:
-        for _ in range(self.rng.randint(1, 3)):
-            kind = self.rng.random() if indent < 4 else 0.0
-            if kind < 0.55:
-                self.assignment(indent)
-            elif kind < 0.62 and len(self.names) > 1:
-                first, second = self.rng.sample(self.names, 2)
-                self.line(indent, f"{first}, {second} = {second}, math.tanh({first})")
-            elif kind < 0.78:
-                self.branch(indent, in_loop)
-            elif kind < 0.92:
-                self.line(indent, f"for i{indent} in range({self.rng.randint(1, 4)}):")
-                self.loop_body(indent)
-            elif kind < 0.97:
-                self.line(indent, f"k{indent} = 0")
-                self.line(indent, f"while k{indent} < 4 and ({self.condition()}):")
-                self.line(indent + 1, f"k{indent} += 1")
-                self.loop_body(indent)
-            elif indent > 1:
-                self.line(indent, f"return math.tanh({self.expression()})")
-                return
-
-    def assignment(self, indent: int) -> None:
-        new = ["u", "v"] if indent == 1 else []
-        target = self.rng.choice(self.names + new)
-        wrapped = self.rng.random() < 0.3
-        self.line(indent, f"{target} = " + (f"math.tanh({self.expression()})" if wrapped else self.expression()))
-        if target not in self.names:
-            self.names.append(target)
-
-    def branch(self, indent: int, in_loop: bool) -> None:
-        self.line(indent, f"if {self.condition()}:")
-        self.block(indent + 1, in_loop)
-        if self.rng.random() < 0.5:
-            self.line(indent, "else:")
-            self.block(indent + 1, in_loop)
-
-    def loop_body(self, indent: int) -> None:
-        self.block(indent + 1, in_loop=True)
-        if self.rng.random() < 0.4 and not self.lines[-1].strip().startswith("return"):
-            self.line(indent + 1, f"if {self.condition()}:")
-            self.line(indent + 2, self.rng.choice(["break", "continue"]))
-            self.line(indent + 1, f"{self.rng.choice(self.names)} = math.tanh({self.expression()})")
-
-
-def random_program(rng: random.Random) -> tuple[Callable[..., float], str]:
-    source = "\n\n".join(
-        [
-            ProgramWriter(rng, "h1", [], 1).source(),
-            ProgramWriter(rng, "h2", [("h1", 1)], 2).source(),
-            ProgramWriter(rng, "program", [("h1", 1), ("h2", 2)], 3).source(),
-        ]
-    )
-    return defined(source, "program", {"math": math}), source
 
 
 def stable_differences(
@@ -741,7 +417,7 @@ def stable_differences(
     found = [contracted_differences(function, point, weights, step) for step in (1e-5, 1e-6, 3e-7)]
     if not all(np.isfinite(each).all() and np.abs(each).max() < 1e6 for each in found):
         return None
-    agree = [np.allclose(a, b, rtol=1e-3, atol=1e-4 * scale) for a, b in zip(found, found[1:], strict=False)]
+    agree = [np.allclose(a, b, rtol=1e-3, atol=1e-4 * scale) for a, b in pairwise(found)]
     return found[1] if all(agree) else None
 
 
@@ -771,7 +447,7 @@ def test_random_programs() -> None:
 def random_check(chain: Sequence[Function], point: list[float], context: object) -> int:
     """Compare the orders of one program at one point; how many could be compared."""
     checks = 0
-    for below, above in zip(chain, chain[1:], strict=False):
+    for below, above in pairwise(chain):
         weights = np.array([1.0 + 0.1 * k for k in range(below.outputs)])
         try:
             base = values(as_python(below), point)

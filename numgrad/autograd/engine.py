@@ -6,7 +6,7 @@ very end, so that an error on the way (a freed graph, a modified tensor, a hook 
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 from ..kernels.array import Array
@@ -78,8 +78,16 @@ class _Pass:
             if not pending[node]:
                 heappush(ready, (-node.sequence, node))
         keep, graph, arrived = self.keep, self.graph, self.arrived
-        while ready:
-            node = heappop(ready)[1]
+        upcoming: Node | None = None  # a ready node that is not on the heap: a chain then never touches it
+        while True:
+            if upcoming is None:
+                if not ready:
+                    return
+                node = heappop(ready)[1]
+            else:
+                node, upcoming = upcoming, None
+                if ready and -ready[0][0] > node.sequence:
+                    node = heappushpop(ready, (-node.sequence, node))[1]
             g = arrived.pop(node, None)
             if node.hooks is not None or node in capture_nodes or node.__class__ is AccumulateGrad:
                 g = self._observe(node, g, capturing)
@@ -90,8 +98,8 @@ class _Pass:
             if g is None and node.outputs > 1:
                 g = [None] * node.outputs
             results = node.apply(g, graph)
-            if not keep:
-                node.release()
+            if not keep and node.saved:
+                node.saved = None
             for edge, result in zip(node.edges, results):  # noqa: B905  (strict costs, and apply gives one for each edge)
                 if edge is None:
                     continue
@@ -101,10 +109,14 @@ class _Pass:
                         arrived[following] = result
                     else:
                         self._arrive(edge, result)
-                left = pending[following] - 1
-                pending[following] = left
-                if not left:
-                    heappush(ready, (-following.sequence, following))
+                left = pending[following]
+                if left > 1:
+                    pending[following] = left - 1
+                else:
+                    if upcoming is None:
+                        upcoming = following
+                    else:
+                        heappush(ready, (-following.sequence, following))
 
     def _arrive(self, edge: Edge, g: Any) -> None:
         """Add a gradient to what has arrived at an edge's end."""

@@ -14,7 +14,7 @@ from ..kernels.array import contiguous_strides
 from ..kernels.movement import to_strides
 from ..kernels.views import as_strided
 from . import grad_mode
-from .node import Node, OpNode, gradient_edge, node_class
+from .node import FREED, Node, OpNode, gradient_edge, node_class
 from .variable import Edge, Variable, wrap
 
 _NO_GRAD_VIEW = (
@@ -98,22 +98,20 @@ class CopySlices(Node):
     of the written part goes through that op; the rest passes on.
     """
 
-    __slots__ = ("layout", "writer")
+    __slots__ = ("layout",)
 
     def __init__(self, base_edge: Edge | None, writer: Node, layout: tuple[Any, ...], device: Any) -> None:
-        super().__init__((base_edge, *writer.edges[1:]), (), device)
-        self.writer = writer
+        super().__init__((base_edge, *writer.edges[1:]), (writer,), device)
         self.layout = layout
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"
 
-    def release(self) -> None:
-        self.writer.release()
-
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
         if g is None:
             return (None,) * len(self.edges)
+        if self.saved is None:
+            raise RuntimeError(FREED)
         if graph:
             return self._apply_tensors(g)
         with grad_mode.no_grad():
@@ -124,12 +122,13 @@ class CopySlices(Node):
         base_strides, base_offset, size, stride, offset = self.layout
         dense = g.clone() if contiguous_strides(g.shape) == base_strides else to_strides(g, strides=base_strides)
         start = offset - base_offset + dense._array.offset
+        (writer,) = self.saved
         part = as_strided(dense, size=size, stride=stride, storage_offset=start)
         if through_arrays:
-            inner = self.writer.apply(part.clone()._array, False)
+            inner = writer.apply(part.clone()._array, False)
             inner = [None if r is None else wrap(r, self.device) for r in inner]
         else:
-            inner = list(self.writer.apply(part.clone(), True))
+            inner = list(writer.apply(part.clone(), True))
         if self.edges[0] is not None:
             if inner[0] is None:
                 part.zero_()
@@ -167,7 +166,7 @@ def refresh_view(variable: Any) -> None:
 def _regenerate(variable: Any) -> None:
     view = variable._view
     base, array = view.base, variable._array
-    saved = {
+    facts = {
         "input_shape": base._array.shape,
         "input_strides": base._array.strides,
         "input_offset": base._array.offset,
@@ -175,7 +174,7 @@ def _regenerate(variable: Any) -> None:
         "stride": array.strides,
         "storage_offset": array.offset,
     }
-    node: OpNode = node_class(as_strided)((gradient_edge(base),), saved, {}, variable._device, 1, (True,))
+    node: OpNode = node_class(as_strided)((gradient_edge(base),), {}, facts, variable._device, 1, (True,))
     variable._edge = (node, 0)
     variable._requires_grad = True
     view.version = array.storage.version

@@ -39,6 +39,8 @@ class Node:
     Attributes:
         edges: for each input `(node, output_nr)`, or None for one that requires no gradient.
         outputs: number of outputs of the forward op.
+        saved: what its gradient reads; the engine sets it to None afterwards, unless it is empty, and a second backward
+            then raises.
         sequence: order of creation; backward runs from the highest down.
     """
 
@@ -48,7 +50,6 @@ class Node:
     op: ClassVar[Any] = None
     outputs: int = 1
     hooks: Hooks | None = None
-    versions: Any = None
 
     edges: tuple[Edge | None, ...]
     saved: Any
@@ -80,11 +81,6 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
-
-    def release(self) -> None:
-        """Drop what was saved. A second backward then raises, unless nothing had been saved."""
-        if self.saved:
-            self.saved = None
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
         """Gradients for each input from the gradient(s) of the output(s).
@@ -142,6 +138,7 @@ class Recorder:
 
     Attributes:
         saves: indices of what a node keeps: inputs, or `OUT`.
+        keeps: for a binary op, `saves` as bits: 1 and 2 for the inputs, 4 for the result.
         routes: for each input None, "pass", or the index of the output of the gradient kernel.
     """
 
@@ -160,20 +157,27 @@ class Recorder:
                 read |= {_index(op, n) for n in rule.reads if n != "g"}
         self.saves = tuple(sorted(read, key=lambda i: (i == OUT, i)))
         self.routes = tuple(backward.routes)
+        self.keeps = sum(1 << (i if i != OUT else 2) for i in self.saves) if len(op.inputs) == 2 else -1
         self.backward = backward
         self.kernel_reads = tuple(self.saves.index(i) for i in backward.saved)
         self.reads_all = self.kernel_reads == tuple(range(len(self.saves)))
         self.pattern = "v" + "".join("v" if i == OUT else pattern[i] for i in backward.saved)
         self.has_kernel = backward.op is not None
-        self.in_order = self.routes == tuple(range(len(self.routes)))  # the kernel's outputs are just the gradients
-        self.plan: cpu.FlatPlan | None = None
+        self.passes = "pass" in self.routes
+        self.run: Any = None  # the compiled kernel, where it gives all the gradients from all that is saved
+        self._compiled: Any = None
 
-    def compile(self) -> cpu.FlatPlan:
-        """Compile the flat gradient kernel (CPU)."""
+    def compile(self) -> Any:
+        """Compile the flat gradient kernel (CPU): a function of the gradient and of what it reads of the saved values."""
+        if self._compiled is not None:
+            return self._compiled
         op = self.backward.op
         assert op is not None
-        self.plan = cpu.flat_plan(op.scalar, self.dtype, (self.dtype,) * op.scalar.outputs, self.pattern)
-        return self.plan
+        routes = tuple(None if r == "pass" else r for r in self.routes)
+        self._compiled = cpu.gradient_runner(op.scalar, self.dtype, self.pattern, routes)
+        if self.reads_all and not self.passes:
+            self.run = self._compiled
+        return self._compiled
 
 
 def _index(op: ElementwiseOp, name: str) -> int:
@@ -187,9 +191,7 @@ class ElementwiseNode(Node):
     None when all arrays are flat and alike, else each input's (shape, dtype).
     """
 
-    __slots__ = ("recorder",)
-
-    meta: Any = None
+    __slots__ = ("meta", "recorder")
 
     def __init__(self, recorder: Recorder, edges: tuple[Edge | None, ...], saved: Any, device: Any) -> None:
         self.edges = edges
@@ -197,9 +199,10 @@ class ElementwiseNode(Node):
         self.device = device
         self.sequence = next(_sequence)
         self.recorder = recorder
+        self.meta = None
 
     def _check_versions(self) -> None:
-        versions = self.versions or [0] * len(self.saved)
+        versions = self.__dict__.get("versions") or [0] * len(self.saved)
         for index, value, version in zip(self.recorder.saves, self.saved, versions, strict=True):
             if isinstance(value, Array) and value.version != version:
                 raise_modified(value, version, self._producer(index))
@@ -221,35 +224,34 @@ class ElementwiseNode(Node):
         return saved
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
-        if graph:
-            return (None,) * len(self.edges) if g is None else self._apply_tensors(g)
         if g is None:
             return (None,) * len(self.edges)
+        if graph:
+            return self._apply_tensors(g)
         recorder = self.recorder
         saved = self._unpack()
+        if recorder.run is not None and self.meta is None and g.flat is not None:
+            return recorder.run(g, saved)
+        return self._apply_general(g, saved)
+
+    def _apply_general(self, g: Array, saved: Any) -> Sequence[Any]:
+        """Any layout, broadcasting, casting, and gradients that are `g` itself."""
+        recorder = self.recorder
         if not recorder.reads_all:
             saved = [saved[i] for i in recorder.kernel_reads]
-        if self.meta is None and g.flat is not None:
-            if recorder.has_kernel:
-                outs: Sequence[Array] = (recorder.plan or recorder.compile()).many(g, saved)
-                if recorder.in_order:
-                    return outs
-            else:
-                outs = ()
+        if not recorder.has_kernel:
+            results: Sequence[Any] = (None,) * len(self.edges)
+        elif self.meta is None and g.flat is not None:
+            results = recorder.compile()(g, saved)
         else:
-            outs = self._run(g, saved) if recorder.has_kernel else ()
-        results: list[Any] = []
-        meta = self.meta
-        for i, route in enumerate(recorder.routes):
-            if route is None:
-                results.append(None)
-                continue
-            if route == "pass":
-                g.shared = True
-                result = g
-            else:
-                result = outs[route]  # type: ignore[index]
-            results.append(result if meta is None else unbroadcast(result, *meta[i]))
+            results = self._run(g, saved)
+        if recorder.passes:
+            g.shared = True
+            results = [
+                g if route == "pass" else result for route, result in zip(recorder.routes, results, strict=True)
+            ]
+        if self.meta is not None:
+            return [None if r is None else unbroadcast(r, *m) for r, m in zip(results, self.meta, strict=True)]
         return results
 
     def _run(self, g: Array, saved: Sequence[Any]) -> Sequence[Array]:
@@ -258,7 +260,7 @@ class ElementwiseNode(Node):
         loops = backend(g.device)
         outs = [loops.empty(g.shape, recorder.dtype, g.device) for _ in range(function.outputs)]
         loops.map(function, recorder.dtype, [g, *saved], outs)
-        return outs
+        return [outs[r] if isinstance(r, int) else None for r in recorder.routes]
 
     def _apply_tensors(self, g: Any) -> Sequence[Any]:
         recorder = self.recorder
@@ -295,35 +297,32 @@ def _unbroadcast_tensor(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 class OpNode(Node):
     """A node of an op with kernels of its own, or of a view: saved values by the names that its gradients read.
 
-    `saved` maps a name to an array (in `versions` with its version), a shape, or any plain value.
+    `saved` maps names to arrays, `facts` to shapes and plain values, which are never freed.
     """
 
-    __slots__ = ("needs",)
+    __slots__ = ("facts", "needs", "versions")
 
     def __init__(
         self,
         edges: tuple[Edge | None, ...],
-        saved: dict[str, Any],
-        versions: dict[str, int],
+        saved: dict[str, Array],
+        facts: dict[str, Any],
         device: Any,
         outputs: int,
         needs: tuple[bool, ...],
     ) -> None:
         super().__init__(edges, saved, device, outputs)
-        self.versions = versions
+        self.facts = facts
         self.needs = needs
+        self.versions = [array.version for array in saved.values()]
 
-    def release(self) -> None:
-        if self.versions:
-            self.saved = None
-
-    def _unpack(self) -> dict[str, Any]:
+    def _unpack(self) -> dict[str, Array]:
         saved = self.saved
         if saved is None:
             raise RuntimeError(FREED)
-        for name, version in self.versions.items():
-            if saved[name].version != version:
-                raise_modified(saved[name], version, self._producer(name))
+        for (name, array), version in zip(saved.items(), self.versions, strict=True):
+            if array.version != version:
+                raise_modified(array, version, self._producer(name))
         return saved
 
     def _edge_of(self, name: str) -> Edge | None:
@@ -342,16 +341,14 @@ class OpNode(Node):
             return (None,) * len(self.edges)
         saved = self._unpack()
         if graph:
-            tensors = {
-                n: _variable(v, self.device, self._edge_of(n)) if n in self.versions else v for n, v in saved.items()
-            }
-            return self._apply_rules(grads, tensors)
+            tensors = {n: _variable(a, self.device, self._edge_of(n)) for n, a in saved.items()}
+            return self._apply_rules(grads, tensors | self.facts)
         array = next(x for x in grads if x is not None)
         fused = getattr(self.op, "fused_kernels", {}).get(self.device.type)
         if fused is not None:
             return self._apply_fused(fused, array, saved)
         with grad_mode.no_grad():
-            tensors = {n: wrap(v, self.device) if n in self.versions else v for n, v in saved.items()}
+            tensors = {n: wrap(a, self.device) for n, a in saved.items()} | self.facts
             results = self._apply_rules([None if x is None else wrap(x, self.device) for x in grads], tensors)
         found = [None if r is None else r._array for r in results]
         # A rule may hand on its gradient, or what was saved, as it is: then the memory has two owners.
@@ -361,8 +358,10 @@ class OpNode(Node):
         return found
 
     def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Any]) -> Sequence[Any]:
-        values = {n: v.ndarray if n in self.versions else v for n, v in saved.items() if n in self.op.fused_reads}
-        results = fused(g=g.ndarray, needs=self.needs, **values)
+        reads = self.op.fused_reads
+        arrays = {n: a.ndarray for n, a in saved.items() if n in reads}
+        facts = {n: v for n, v in self.facts.items() if n in reads}
+        results = fused(g=g.ndarray, needs=self.needs, **arrays, **facts)
         return [None if r is None else cpu.from_host(r) for r in results]
 
     def _apply_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
@@ -435,8 +434,11 @@ def gradient_edge(variable: Any) -> Edge | None:
         return edge
     if not variable._requires_grad:
         return None
-    accumulator = None if variable._accumulator is None else variable._accumulator()
-    if accumulator is None:
-        accumulator = AccumulateGrad(variable)
-        variable._accumulator = weakref.ref(accumulator)
+    reference = variable._accumulator
+    if reference is not None:
+        accumulator = reference()
+        if accumulator is not None:
+            return (accumulator, 0)
+    accumulator = AccumulateGrad(variable)
+    variable._accumulator = weakref.ref(accumulator)
     return (accumulator, 0)
