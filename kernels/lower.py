@@ -44,7 +44,7 @@ def lower(function: Callable[..., Any]) -> Function:
     the positional ones.
 
     >>> def scaled(x, k: int = 2):
-    ...     return k * math.sin(x)
+    ...     return k * abs(x)
     >>> lower(scaled)
     <scalar function scaled(x, k) -> 1>
 

@@ -13,7 +13,9 @@ def sgd_loop(param, grad, lr, weight_decay, maximize):
     rate, decay = _T(lr), _T(weight_decay)  # noqa: F821
     for i in range(param.shape[0]):
         g = -grad[i] if maximize else grad[i]
-        param[i] -= rate * (g + decay * param[i])
+        if weight_decay != 0:  # not for its speed: 0 * inf is NaN
+            g += decay * param[i]
+        param[i] -= rate * g
 
 
 @loop
@@ -21,41 +23,50 @@ def sgd_momentum_loop(param, grad, buffer, lr, momentum, dampening, weight_decay
     rate, decay, keep = _T(lr), _T(weight_decay), _T(momentum)  # noqa: F821
     fresh = _T(1 - dampening)  # noqa: F821
     for i in range(param.shape[0]):
-        g = (-grad[i] if maximize else grad[i]) + decay * param[i]
+        g = -grad[i] if maximize else grad[i]
+        if weight_decay != 0:
+            g += decay * param[i]
         b = g if first else keep * buffer[i] + fresh * g
         buffer[i] = b
         param[i] -= rate * (g + keep * b if nesterov else b)
 
 
 @loop
-def adam_loop(param, grad, exp_avg, exp_avg_sq, lr, beta1, beta2, eps, weight_decay, correction1, root_correction2,
-              maximize, decoupled):  # fmt: skip
-    b2, epsilon, root = _T(beta2), _T(eps), _T(root_correction2)  # noqa: F821
+def adam_loop(param, grad, exp_avg, exp_avg_sq, step, lr, beta1, beta2, eps, weight_decay, maximize, decoupled):
+    step[0] += 1
+    count = np.float64(step[0])
+    rate = _T(lr / (1 - beta1**count))  # noqa: F821
+    root = _T(math.sqrt(1 - beta2**count))  # noqa: F821
+    b2, epsilon, decay = _T(beta2), _T(eps), _T(weight_decay)  # noqa: F821
     new1, new2 = _T(1 - beta1), _T(1 - beta2)  # noqa: F821
-    step = _T(lr / correction1)  # noqa: F821
-    decay = _T(weight_decay)  # noqa: F821
     shrink = _T(1 - lr * weight_decay)  # noqa: F821
     for i in range(param.shape[0]):
         g = -grad[i] if maximize else grad[i]
         p = param[i]
         if decoupled:
             p *= shrink
-        else:
+        elif weight_decay != 0:
             g += decay * p
         m = exp_avg[i] + (g - exp_avg[i]) * new1
         v = exp_avg_sq[i] * b2 + g * g * new2
         exp_avg[i] = m
         exp_avg_sq[i] = v
-        param[i] = p - step * (m / (_T(math.sqrt(v)) / root + epsilon))  # noqa: F821
+        param[i] = p - rate * (m / (_T(math.sqrt(v)) / root + epsilon))  # noqa: F821
 
 
-def _flat(*arrays: np.ndarray) -> list[np.ndarray]:
-    """1-D arrays over the same items: views of contiguous arrays, else of what `_write_back` copies back."""
-    return [np.ascontiguousarray(a).reshape(-1) for a in arrays]
+def _check_shapes(name: str, param: np.ndarray, *others: np.ndarray) -> None:
+    """Raise RuntimeError unless gradient and state have the parameter's shape: a loop reads them side by side."""
+    for other in others:
+        if other.shape != param.shape:
+            raise RuntimeError(
+                f"{name}(): a parameter of shape {list(param.shape)} has a gradient or state of shape "
+                f"{list(other.shape)}: clear its gradient and its state in the optimizer after changing its shape"
+            )
 
 
-def _write_back(flats: list[np.ndarray], arrays: tuple[np.ndarray, ...]) -> None:
-    for flat, array in zip(flats, arrays, strict=True):
+def _write_back(*pairs: tuple[np.ndarray, np.ndarray]) -> None:
+    """Copy to those arrays whose flat form could not be a view of them."""
+    for array, flat in pairs:
         if not array.flags.c_contiguous:
             array[...] = flat.reshape(array.shape)
 
@@ -64,7 +75,7 @@ def _sgd_reference(param, grad, *, lr, weight_decay, maximize):
     return param - lr * ((-grad if maximize else grad) + weight_decay * param)
 
 
-@op(samples=[Sample(((3, 2), (3, 2)), {"lr": 0.1, "weight_decay": 0.01, "maximize": False})],
+@op(samples=[Sample(((3, 2), (3, 2)), {"lr": 0.1, "weight_decay": 0.01, "maximize": m}) for m in (False, True)],
     reference=_sgd_reference, differentiable=False, writes=(0,))  # fmt: skip
 def sgd_step(param, grad, *, lr, weight_decay, maximize):
     """A step of gradient descent on `param`, in place."""
@@ -72,9 +83,10 @@ def sgd_step(param, grad, *, lr, weight_decay, maximize):
 
 @sgd_step.kernel("cpu")
 def _(param, grad, lr, weight_decay, maximize):
-    targets = _flat(param)
-    sgd_loop(*targets, *_flat(grad), float(lr), float(weight_decay), bool(maximize))
-    _write_back(targets, (param,))
+    _check_shapes("sgd_step", param, grad)
+    flat = param.ravel()
+    sgd_loop(flat, grad.ravel(), lr, weight_decay, maximize)
+    _write_back((param, flat))
 
 
 def _sgd_momentum_reference(param, grad, buffer, *, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
@@ -93,38 +105,45 @@ def sgd_momentum_step(param, grad, buffer, *, lr, momentum, dampening, weight_de
 
 @sgd_momentum_step.kernel("cpu")
 def _(param, grad, buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
-    targets = _flat(param, buffer)
-    sgd_momentum_loop(targets[0], *_flat(grad), targets[1], float(lr), float(momentum), float(dampening),
-                      float(weight_decay), bool(nesterov), bool(maximize), bool(first))  # fmt: skip
-    _write_back(targets, (param, buffer))
+    _check_shapes("sgd_momentum_step", param, grad, buffer)
+    flat, flat_buffer = param.ravel(), buffer.ravel()
+    sgd_momentum_loop(
+        flat, grad.ravel(), flat_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first
+    )
+    _write_back((param, flat), (buffer, flat_buffer))
 
 
-def _adam_reference(param, grad, exp_avg, exp_avg_sq, *, lr, beta1, beta2, eps, weight_decay, step, maximize, decoupled):
+def _adam_reference(
+    param, grad, exp_avg, exp_avg_sq, step, *, lr, beta1, beta2, eps, weight_decay, maximize, decoupled
+):
+    step = step + 1
     g = -grad if maximize else grad
     param = param * (1 - lr * weight_decay) if decoupled else param
     g = g if decoupled else g + weight_decay * param
     m = beta1 * exp_avg + (1 - beta1) * g
     v = beta2 * exp_avg_sq + (1 - beta2) * g * g
     denominator = np.sqrt(v) / np.sqrt(1 - beta2**step) + eps
-    return param - lr / (1 - beta1**step) * m / denominator, m, v
+    return param - lr / (1 - beta1**step) * m / denominator, m, v, step
 
 
-@op(samples=[Sample(((3, 2), (3, 2), (3, 2), [[0.1, 0.2], [0.3, 0.4], [1.0, 0.5]]),
-                    {"lr": 0.01, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.01, "step": 3,
-                     "maximize": False, "decoupled": d}) for d in (False, True)],
-    reference=_adam_reference, differentiable=False, writes=(0, 2, 3))  # fmt: skip
-def adam_step(param, grad, exp_avg, exp_avg_sq, *, lr, beta1, beta2, eps, weight_decay, step, maximize, decoupled):
-    """A step of Adam on `param` and its two averages, in place; `decoupled` weight decay makes it AdamW.
+@op(samples=[Sample(((3, 2), (3, 2), (3, 2), [[0.1, 0.2], [0.3, 0.4], [1.0, 0.5]], 2.0),
+                    {"lr": 0.01, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.01,
+                     "maximize": not d, "decoupled": d}) for d in (False, True)],
+    reference=_adam_reference, differentiable=False, writes=(0, 2, 3, 4))  # fmt: skip
+def adam_step(param, grad, exp_avg, exp_avg_sq, step, *, lr, beta1, beta2, eps, weight_decay, maximize, decoupled):
+    """A step of Adam on `param`, its two averages and the count of its steps (a 0-d tensor on the CPU), in place.
+
+    `decoupled` weight decay makes it AdamW.
 
     Source: D. Kingma, J. Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1.
     """
 
 
 @adam_step.kernel("cpu")
-def _(param, grad, exp_avg, exp_avg_sq, lr, beta1, beta2, eps, weight_decay, step, maximize, decoupled):
-    arrays = (param, exp_avg, exp_avg_sq)
-    targets = _flat(*arrays)
-    adam_loop(targets[0], *_flat(grad), targets[1], targets[2], float(lr), float(beta1), float(beta2), float(eps),
-              float(weight_decay), float(1 - beta1**step), float((1 - beta2**step) ** 0.5),
-              bool(maximize), bool(decoupled))  # fmt: skip
-    _write_back(targets, arrays)
+def _(param, grad, exp_avg, exp_avg_sq, step, lr, beta1, beta2, eps, weight_decay, maximize, decoupled):
+    _check_shapes("adam_step", param, grad, exp_avg, exp_avg_sq)
+    flat, flat_avg, flat_avg_sq = param.ravel(), exp_avg.ravel(), exp_avg_sq.ravel()
+    adam_loop(
+        flat, grad.ravel(), flat_avg, flat_avg_sq, step.ravel(), lr, beta1, beta2, eps, weight_decay, maximize, decoupled
+    )
+    _write_back((param, flat), (exp_avg, flat_avg), (exp_avg_sq, flat_avg_sq))

@@ -17,7 +17,7 @@ from .autograd.hooks import RemovableHandle
 from .autograd.node import gradient_edge
 from .autograd.variable import CLASSES, Variable, set_tensor_class, wrap
 from .device import device as Device
-from .dispatch import NUMBERS, binary, dispatch
+from .dispatch import NUMBERS, dispatch, operator
 from .dtype import FROM_NUMPY
 from .kernels import arithmetic, comparison, movement
 from .ops import indexing, linalg, reductions, shaping
@@ -529,12 +529,6 @@ OPERANDS.add(Tensor)
 def _operator(op: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     """The forward, reflected and in-place methods of a binary op."""
 
-    def forward(self: Any, other: Any) -> Any:
-        if other.__class__ in OPERANDS:
-            return binary(op, self, other)
-        other = interop.as_operand(other, self)
-        return other if other is NotImplemented else binary(op, self, other)
-
     def reflected(self: Any, other: Any) -> Any:
         if other.__class__ not in OPERANDS:
             other = interop.as_operand(other, self)
@@ -545,18 +539,7 @@ def _operator(op: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable
             other = interop.as_operand(other, self)
         return other if other is NotImplemented else dispatch(op, (self, other), (), self)
 
-    return forward, reflected, in_place
-
-
-def _commutative(op: Any) -> Callable[..., Any]:
-    """A reflected method that puts the tensor first, where the fast path of the dispatcher looks for it."""
-
-    def reflected(self: Any, other: Any) -> Any:
-        if other.__class__ not in OPERANDS:
-            other = interop.as_operand(other, self)
-        return other if other is NotImplemented else binary(op, self, other)
-
-    return reflected
+    return operator(op, interop.as_operand), reflected, in_place
 
 
 def _bind_operators() -> None:
@@ -565,9 +548,9 @@ def _bind_operators() -> None:
     T.__sub__, _, T.__isub__ = _operator(arithmetic.sub)
     T.__mul__, _, T.__imul__ = _operator(arithmetic.mul)
     T.__truediv__, _, T.__itruediv__ = _operator(arithmetic.div)
-    T.__radd__ = _commutative(arithmetic.add)
-    T.__rmul__ = _commutative(arithmetic.mul)
-    T.__rsub__ = _commutative(arithmetic.rsub)
+    T.__radd__ = operator(arithmetic.add, interop.as_operand)  # the tensor first: that is the fast path
+    T.__rmul__ = operator(arithmetic.mul, interop.as_operand)
+    T.__rsub__ = operator(arithmetic.rsub, interop.as_operand)
     T.__rtruediv__ = lambda self, other: dispatch(arithmetic.reciprocal, (self,)) * other
     T.__neg__ = lambda self: dispatch(arithmetic.neg, (self,))
     T.__pos__ = lambda self: self

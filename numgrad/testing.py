@@ -153,7 +153,7 @@ def _tensor_mismatch(
     lines = [f"Tensor-likes are not {'equal' if is_exact else 'close'}!\n"]
     lines.append(f"Mismatched elements: {len(wrong)} / {len(actual)} ({len(wrong) / len(actual):.1%})")
     for kind, values, tolerance in (("absolute", absolute, atol), ("relative", relative, rtol)):
-        worst = max(wrong, key=lambda i: math.inf if values[i] != values[i] else values[i])
+        worst = max(wrong, key=lambda i: (values[i] != values[i], values[i]))  # NaN is the worst
         allowed = "" if is_exact else f" (up to {tolerance} allowed)"
         lines.append(f"Greatest {kind} difference: {values[worst]} at index {_unravel(worst, shape)}{allowed}")
     return "\n".join(lines)

@@ -299,7 +299,7 @@ class Program:
 
     def gradients(self, shift: dict[str, np.ndarray] | None = None) -> dict[str, np.ndarray]:
         """The gradient of the loss for each leaf, item by item, with the complex step; the leaves shifted by `shift`."""
-        leaves = {n: (v + shift[n] if shift else v).astype(complex) for n, v in self.leaves.items()}
+        leaves = {n: np.array(v + shift[n] if shift else v, complex) for n, v in self.leaves.items()}
         grads = {}
         for name, value in leaves.items():
             grad = np.zeros(value.shape)
@@ -320,7 +320,7 @@ class Program:
     def overwritten(self) -> bool:
         """Whether something that the backward of the loss reads was written after it was saved."""
         start = self.run_reference(self.leaves)["loss"].memory.history
-        stack, seen = [start], {start}
+        stack, seen = ([], set()) if start is None else ([start], {start})
         while stack:
             history = stack.pop()
             if any(memory.version != version for memory, version in history.saved):
@@ -338,9 +338,8 @@ class Program:
 class Builder:
     """Draws a program line by line, running each under the reference to know shapes, sharing and sizes of values."""
 
-    def __init__(self, draw: Callable[..., Any], in_place: bool) -> None:
+    def __init__(self, draw: Callable[..., Any]) -> None:
         self.draw = draw
-        self.in_place = in_place
         self.rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
         self.program = Program({})
         self.names: dict[str, Any] = {"torch": NUMPY}
@@ -359,7 +358,7 @@ class Builder:
 
     def tensor(self, accept: Callable[[tuple[int, ...]], bool] = lambda shape: True) -> str | None:
         found = [n for n in self.tensors if accept(self.shape_of(n))]
-        return self.draw(st.sampled_from(found)) if found else None
+        return self.draw(st.sampled_from([*found[-2:], *found])) if found else None  # deep programs say more than wide ones
 
     def partner(self, name: str) -> str:
         """A tensor that broadcasts with another to at most three dimensions (the tensor itself always does)."""
@@ -370,7 +369,7 @@ class Builder:
         return self.pick(0.5, -1.5, 2.0, 2)
 
     def add_values(self, kind: str, shape: tuple[int, ...]) -> str:
-        values = self.rng.uniform(0.3, 1.7, shape) * self.rng.choice([-1.0, 1.0], shape)
+        values = np.asarray(self.rng.uniform(0.3, 1.7, shape) * self.rng.choice([-1.0, 1.0], shape))
         name = f"{kind}{len(self.program.leaves) + len(self.program.constants)}"
         if kind == "x":
             self.program.leaves[name] = values
@@ -479,11 +478,15 @@ class Builder:
             items.append(self.pick(str(start), f"{start}:", ":", f"{start}::2", f":{start + 1}", f"-{n - start}:"))
         return ", ".join(items + (["..."] if self.integer(0, 5) == 0 else []))
 
+    def is_writable(self, name: str) -> bool:
+        memory = self.names[name].memory
+        return not memory.is_leaf and id(memory) not in self.frozen
+
     def write(self) -> None:
-        a = self.tensor()
-        assert a is not None
-        if self.names[a].memory.is_leaf or id(self.names[a].memory) in self.frozen:
+        writable = [n for n in self.tensors if self.is_writable(n)]
+        if not writable:
             return
+        a = self.draw(st.sampled_from(writable))
         target = a
         if self.integer(0, 2) == 0:  # through a view that no variable holds
             expression = self.view_of(a)
@@ -508,10 +511,10 @@ class Builder:
         self.program.lines.append(line)
 
     def finish(self) -> Program:
-        """The loss: a weighted sum of a few tensors, the newest among them."""
+        """The loss: a weighted sum of the newest tensors, of which three that depend on a leaf."""
         terms = []
-        chosen = [self.tensors[-1], *(self.tensor() for _ in range(self.integer(0, 2)))]
-        for name in dict.fromkeys(chosen):
+        tracked = [n for n in self.tensors if self.names[n].tracked]
+        for name in dict.fromkeys([*tracked[-3:], self.tensors[-1]]):
             weight = self.add_values("w", self.shape_of(str(name)))
             terms.append(f"({name} * {weight}).sum()")
         self.program.lines.append(f"loss = {' + '.join(terms)}")
@@ -538,16 +541,18 @@ def _factorisations(count: int) -> list[tuple[int, ...]]:
 @st.composite
 def programs(draw: Callable[..., Any], in_place: bool = True, lines: int = 12) -> Program:
     """Programs of up to `lines` lines on one to three leaves."""
-    builder = Builder(draw, in_place)
+    builder = Builder(draw)
     extents = st.sampled_from([1, 2, 2, 3])
     for _ in range(builder.integer(1, 3)):
-        shape = tuple(draw(st.lists(extents, max_size=3)))
+        shape = tuple(draw(st.lists(extents, min_size=draw(st.sampled_from([0, 1, 1, 2])), max_size=3)))
         builder.tensors.append(builder.add_values("x", shape))
+    if in_place:
+        builder.emit(f"1.5 * {builder.tensors[0]}")
     if in_place and builder.integer(0, 2) == 0:
         builder.emit(f"torch.zeros({', '.join(map(str, draw(st.lists(extents, min_size=1, max_size=2))))}, dtype=torch.float64)")
-    kinds = [builder.unary, builder.binary, builder.binary, builder.view, builder.view, builder.reduction, builder.product, builder.join]
+    kinds = [builder.binary, builder.view, builder.view, builder.unary, builder.reduction, builder.product, builder.join]
     if in_place:
-        kinds += [builder.write] * 5
-    for _ in range(builder.integer(2, lines)):
+        kinds = [builder.write] * 4 + kinds
+    for _ in range(builder.integer(lines // 2, lines)):
         draw(st.sampled_from(kinds))()
     return builder.finish()

@@ -6,17 +6,17 @@ Expected derivatives come from central differences of the very Python functions;
 
 from __future__ import annotations
 
+import itertools
+import linecache
 import math
 import os
 import random
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
-from random_programs import random_program
 
 from numgrad.kernels import derive
 from numgrad.kernels.derive import combine, jacobian, vjp
@@ -257,7 +257,7 @@ def test_derivatives_of_orders_one_to_three(function: Callable[..., Any], points
         plain = getattr(function, "py_func", function)
         np.testing.assert_allclose(values(as_python(chain[0]), point), values(plain, point), rtol=1e-14)
         arguments = list(point)
-        for below, above in pairwise(chain):
+        for below, above in itertools.pairwise(chain):
             weights = rng.uniform(0.5, 1.5, below.outputs)
             check_gradient(as_python(below), as_python(above), arguments, weights)
             arguments += list(weights)
@@ -410,6 +410,122 @@ def test_float32_stays_float32(function: Callable[..., Any]) -> None:
 # ---------------------------------------------------------------------------------------------------- fuzzer
 
 
+_serial = itertools.count()
+
+
+def defined(source: str, name: str, scope: dict[str, Any]) -> Any:
+    """Define a function from text, with its lines where tracebacks look for them."""
+    file = f"<{name} {next(_serial)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), scope)
+    return scope[name]
+
+
+class ProgramWriter:
+    """Writes random programs: nested if/for/while, break, continue, early return, helpers, swaps, conditionals."""
+
+    def __init__(self, rng: random.Random, name: str, helpers: Sequence[tuple[str, int]], inputs: int) -> None:
+        self.rng = rng
+        self.helpers = helpers
+        self.names = [f"x{i}" for i in range(inputs)]
+        self.lines = [f"def {name}({', '.join(self.names)}):"]
+
+    def source(self) -> str:
+        self.block(1)
+        self.block(1)
+        self.lines.append(f"    return math.tanh({self.expression()}) + {self.expression()}")
+        return "\n".join(self.lines) + "\n"
+
+    def expression(self, depth: int = 0) -> str:
+        rng = self.rng
+
+        def operand() -> str:
+            return self.expression(depth + 1)
+
+        # every form is real: products of integers alone grow without bound in a loop
+        forms: list[tuple[float, Callable[[], str]]] = [
+            (0.06, lambda: f"{rng.uniform(-2, 2):.3f}"),
+            (0.04, lambda: f"({rng.choice(self.names)} {rng.choice('+-*')} {rng.randint(1, 3)})"),
+            (0.35, lambda: f"({operand()} {rng.choice('+-*')} {operand()})"),
+            (0.10, lambda: f"math.{rng.choice(['sin', 'cos', 'tanh'])}({operand()})"),
+            (0.05, lambda: f"({operand()} / (1.5 + ({operand()}) ** 2))"),
+            (0.05, lambda: f"({operand()} if {self.condition(depth + 1)} else {operand()})"),
+            (0.03, lambda: f"{rng.choice(['max', 'min'])}({operand()}, {operand()})"),
+            (0.02, lambda: f"abs({operand()})"),
+            (0.02, lambda: f"(0.5 * math.floor({operand()}))"),
+        ]
+        if self.helpers:
+            helper, arity = rng.choice(self.helpers)
+            forms.append((0.05, lambda: f"{helper}({', '.join(operand() for _ in range(arity))})"))
+        if depth > 2 or rng.random() < 0.3:
+            return rng.choice(self.names)
+        return rng.choices([form for _, form in forms], [weight for weight, _ in forms])[0]()
+
+    def condition(self, depth: int = 0) -> str:
+        comparison = f"{self.expression(depth + 1)} {self.rng.choice('<>')} {self.expression(depth + 1)}"
+        if self.rng.random() < 0.2:
+            return f"{comparison} {self.rng.choice(['and', 'or'])} {self.condition(depth + 1)}"
+        return comparison
+
+    def line(self, indent: int, text: str) -> None:
+        self.lines.append("    " * indent + text)
+
+    def block(self, indent: int) -> None:
+        for _ in range(self.rng.randint(1, 3)):
+            kind = self.rng.random() if indent < 4 else 0.0
+            if kind < 0.55:
+                self.assignment(indent)
+            elif kind < 0.62 and len(self.names) > 1:
+                first, second = self.rng.sample(self.names, 2)
+                self.line(indent, f"{first}, {second} = {second}, math.tanh({first})")
+            elif kind < 0.78:
+                self.branch(indent)
+            elif kind < 0.92:
+                self.line(indent, f"for i{indent} in range({self.rng.randint(1, 4)}):")
+                self.loop_body(indent)
+            elif kind < 0.97:
+                self.line(indent, f"k{indent} = 0")
+                self.line(indent, f"while k{indent} < 4 and ({self.condition()}):")
+                self.line(indent + 1, f"k{indent} += 1")
+                self.loop_body(indent)
+            elif indent > 1:
+                self.line(indent, f"return math.tanh({self.expression()})")
+                return
+        self.line(indent, "pass")
+
+    def assignment(self, indent: int) -> None:
+        target = self.rng.choice(self.names + (["u", "v"] if indent == 1 else []))
+        wrapped = self.rng.random() < 0.3
+        self.line(indent, f"{target} = " + (f"math.tanh({self.expression()})" if wrapped else self.expression()))
+        if target not in self.names:
+            self.names.append(target)
+
+    def branch(self, indent: int) -> None:
+        self.line(indent, f"if {self.condition()}:")
+        self.block(indent + 1)
+        if self.rng.random() < 0.5:
+            self.line(indent, "else:")
+            self.block(indent + 1)
+
+    def loop_body(self, indent: int) -> None:
+        self.block(indent + 1)
+        if self.rng.random() < 0.4 and not self.lines[-1].strip().startswith("return"):
+            self.line(indent + 1, f"if {self.condition()}:")
+            self.line(indent + 2, self.rng.choice(["break", "continue"]))
+            self.line(indent + 1, f"{self.rng.choice(self.names)} = math.tanh({self.expression()})")
+
+
+def random_program(rng: random.Random) -> tuple[Callable[..., float], str]:
+    source = "\n\n".join(
+        [
+            ProgramWriter(rng, "h1", [], 1).source(),
+            ProgramWriter(rng, "h2", [("h1", 1)], 2).source(),
+            ProgramWriter(rng, "program", [("h1", 1), ("h2", 2)], 3).source(),
+        ]
+    )
+    return defined(source, "program", {"math": math}), source
+
+
 def stable_differences(
     function: Callable[..., Any], point: Sequence[float], weights: np.ndarray, scale: float
 ) -> np.ndarray | None:
@@ -417,7 +533,7 @@ def stable_differences(
     found = [contracted_differences(function, point, weights, step) for step in (1e-5, 1e-6, 3e-7)]
     if not all(np.isfinite(each).all() and np.abs(each).max() < 1e6 for each in found):
         return None
-    agree = [np.allclose(a, b, rtol=1e-3, atol=1e-4 * scale) for a, b in pairwise(found)]
+    agree = [np.allclose(a, b, rtol=1e-3, atol=1e-4 * scale) for a, b in itertools.pairwise(found)]
     return found[1] if all(agree) else None
 
 
@@ -447,7 +563,7 @@ def test_random_programs() -> None:
 def random_check(chain: Sequence[Function], point: list[float], context: object) -> int:
     """Compare the orders of one program at one point; how many could be compared."""
     checks = 0
-    for below, above in pairwise(chain):
+    for below, above in itertools.pairwise(chain):
         weights = np.array([1.0 + 0.1 * k for k in range(below.outputs)])
         try:
             base = values(as_python(below), point)

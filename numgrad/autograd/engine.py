@@ -89,10 +89,11 @@ class _Pass:
                 if ready and -ready[0][0] > node.sequence:
                     node = heappushpop(ready, (-node.sequence, node))[1]
             g = arrived.pop(node, None)
-            if node.hooks is not None or node in capture_nodes or node.__class__ is AccumulateGrad:
+            if node.__class__ is AccumulateGrad:
+                self._observe(node, g, capturing)
+                continue
+            if node.hooks is not None or (capturing and node in capture_nodes):
                 g = self._observe(node, g, capturing)
-                if node.__class__ is AccumulateGrad:
-                    continue
             if wanted is not None and node not in wanted:
                 continue
             if g is None and node.outputs > 1:

@@ -44,12 +44,11 @@ class Node:
         sequence: order of creation; backward runs from the highest down.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "device", "edges", "saved", "sequence")
+    __slots__ = ("__dict__", "__weakref__", "device", "edges", "hooks", "saved", "sequence")
 
     # Defaults of what few nodes have; a node that differs holds it in its `__dict__`.
     op: ClassVar[Any] = None
     outputs: int = 1
-    hooks: Hooks | None = None
 
     edges: tuple[Edge | None, ...]
     saved: Any
@@ -58,6 +57,7 @@ class Node:
         self.edges = edges
         self.saved = saved
         self.device = device
+        self.hooks: Hooks | None = None
         self.sequence = next(_sequence)
         if outputs != 1:
             self.outputs = outputs
@@ -199,6 +199,7 @@ class ElementwiseNode(Node):
         self.device = device
         self.sequence = next(_sequence)
         self.recorder = recorder
+        self.hooks = None
         self.meta = None
 
     def _check_versions(self) -> None:

@@ -51,20 +51,20 @@ class Variable:
     _retains_grad = False
 
 
-_tensor_class: Any = None
+tensor_class: Any = None
 CLASSES: set[type] = set()  # Tensor and its subclasses; membership is how the dispatcher tells tensors from numbers
 
 
 def set_tensor_class(cls: type[Variable]) -> None:
     """Set the class that `wrap` makes. Called once, by `numgrad.tensor`."""
-    global _tensor_class
-    _tensor_class = cls
+    global tensor_class
+    tensor_class = cls
     CLASSES.add(cls)
 
 
 def wrap(array: Array, where: device, new: Any = object.__new__) -> Any:
     """A new tensor, a leaf that requires no gradient, over an array."""
-    tensor = new(_tensor_class)
+    tensor = new(tensor_class)
     tensor._array = array
     tensor._device = where
     tensor._edge = None
@@ -75,7 +75,7 @@ def wrap(array: Array, where: device, new: Any = object.__new__) -> Any:
 
 def wrap_result(array: Array, where: device, edge: Edge, new: Any = object.__new__) -> Any:
     """A new tensor over an array, recorded as an output of a node."""
-    tensor = new(_tensor_class)
+    tensor = new(tensor_class)
     tensor._array = array
     tensor._device = where
     tensor._edge = edge

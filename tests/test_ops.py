@@ -1,0 +1,402 @@
+"""The sweep: every op of the table, on both devices, as its own declaration says."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import op_sweep as sweep
+import pytest
+import simt
+from op_sweep import BOOL, F32, F64, I64, SHAPE, Case
+from simt_runtime import SimulatedRuntime, installed
+
+import numgrad as ng
+from numgrad.kernels import OPS
+from numgrad.kernels.registry import ElementwiseOp, KernelOp, Sample, Uniform
+from numgrad.testing import GradcheckError
+
+ALL = sorted(OPS)
+ELEMENTWISE = [name for name in ALL if OPS[name].elementwise]
+BINARY = [name for name in ELEMENTWISE if len(OPS[name].inputs) > 1]
+OTHERS = [name for name in ALL if not OPS[name].elementwise]
+VIEWS = [name for name in ALL if OPS[name].is_view]
+FACTORIES = {name for name in ALL if not OPS[name].inputs}
+DIFFERENTIABLE = [name for name in ALL if OPS[name].differentiable]
+INTEGERS = ["argmax", "bmm", "cat", "dot", "max", "max.dim", "mm", "mv", "stack", "sum", "sum.dim", "to_copy", *VIEWS]
+ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
+NOT_ON_CUDA = {"as_strided"}  # the gradient has no CUDA kernel
+SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
+
+
+def op(name: str) -> Any:
+    return OPS[name]
+
+
+# ---------------------------------------------------------------------------------------------------- completeness
+@pytest.mark.parametrize("name", ALL)
+def test_declaration_is_complete(name):
+    declared = op(name)
+    assert declared.doc
+    assert declared.reference is not None
+    assert sweep.cases(declared)
+    if not declared.elementwise:
+        assert declared.differentiable == bool(declared.rules), "without gradients an op says differentiable=False"
+        assert declared.is_view or "cpu" in declared.kernels
+
+
+def test_the_table_is_not_empty():
+    assert {"add", "exp", "sum", "mm", "view", "full", "adam_step"} <= set(ALL)
+    assert {"sum", "sum.dim", "mm", "bmm", "full", "arange", "to_copy", "scatter_view"} <= set(ON_CUDA)
+
+
+# ---------------------------------------------------------------------------------------------------- values
+@pytest.mark.parametrize("dtype", [F32, F64], ids=str)
+@pytest.mark.parametrize("name", ALL)
+def test_values(name, dtype):
+    for case in sweep.cases(op(name)):
+        sweep.check_values(case, dtype)
+
+
+@pytest.mark.parametrize("dtype", [I64, BOOL], ids=str)
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_values_of_integers_and_bools(name, dtype):
+    case = sweep.elementwise_case(op(name), [SHAPE] * len(op(name).inputs), dtype)
+    if dtype == BOOL and op(name).bool_error:
+        with pytest.raises(RuntimeError) as caught:
+            op(name)(*sweep.tensors(case.arrays))
+        assert str(caught.value) == op(name).bool_error
+        return
+    (found,) = sweep.call(op(name), sweep.tensors(case.arrays), {})
+    got = sweep.host(found)
+    assert got.dtype == sweep.result_dtype(op(name), case.arrays, got.dtype)
+    # The reference sees bools as the numbers 0 and 1: NumPy has no sign, power or negative of bools.
+    masks = [op(name).scalar.kinds.get(n) == "bool" for n in op(name).inputs]
+    wide = [a if m else a.astype(I64 if got.dtype.kind != "f" else F64) for a, m in zip(case.arrays, masks, strict=True)]
+    sweep.compare(got, case.expected(wide)[0].astype(got.dtype))
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_other_values_of_integers(name):
+    for case in sweep.cases(op(name)):
+        arrays = tuple((a * 4).round().astype(I64) for a in case.arrays)
+        for out, expected in zip(
+            sweep.call(op(name), sweep.tensors(arrays), case.attributes), case.expected(arrays), strict=True
+        ):
+            got = sweep.host(out)
+            assert got.dtype == expected.dtype
+            sweep.compare(got, expected)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in FACTORIES])
+def test_nan_propagates_as_in_the_reference(name):
+    for case in sweep.cases(op(name)):
+        for i, array in enumerate(case.arrays):
+            if array.dtype != F64 or not array.size:
+                continue
+            arrays = list(case.cast(F64))
+            arrays[i].flat[array.size // 2] = math.nan
+            sweep.check_values(case, F64, arrays)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_special_values(name):
+    """Zeros, infinities and NaN against each other, in one array: one call."""
+    special = np.array([0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan])
+    grids = np.meshgrid(*[special] * len(op(name).inputs))
+    masks = [op(name).scalar.kinds.get(n) == "bool" for n in op(name).inputs]
+    arrays = [g.ravel() > 0 if m else g.ravel() for g, m in zip(grids, masks, strict=True)]
+    sweep.check_values(Case(op(name), tuple(arrays), {}), F64, arrays)
+
+
+# ---------------------------------------------------------------------------------------------------- layouts
+def transposed(a: np.ndarray) -> np.ndarray:
+    """The same items with the memory order of the dimensions turned round."""
+    return np.ascontiguousarray(a.T).T
+
+
+def strided(a: np.ndarray) -> np.ndarray:
+    """The same items, each second one of a larger array."""
+    wide = np.full([2 * n for n in a.shape], 7, a.dtype)
+    view = wide[tuple(slice(None, None, 2) for _ in a.shape)]
+    view[...] = a
+    return view
+
+
+LAYOUTS = {
+    "0-d": ([()], None),
+    "one item": ([(1, 1)], None),
+    "empty": ([(0, 3)], None),
+    "transposed": ([SHAPE], transposed),
+    "strided": ([SHAPE], strided),
+    "3-d transposed": ([(2, 3, 2)], transposed),
+}
+BROADCASTS = {
+    # Gathered in blocks into the flat kernel, so these cost no compilation.
+    "strided row": ([SHAPE, (4,)], strided),
+    "strided column": ([SHAPE, (3, 1)], strided),
+    "outer": ([(1, 4), (3, 1)], strided),
+    "middle": ([(2, 1, 3), (2, 1)], strided),
+    "with 0-d": ([SHAPE, ()], strided),
+    "empty": ([(0, 3), (3,)], strided),
+    "contiguous row": ([SHAPE, (4,)], None),
+}
+ROWS = {  # every pattern of the rows kernel, on representatives: each compiles one
+    "row first": ([(4,), SHAPE], None),
+    "column": ([SHAPE, (3, 1)], None),
+    "outer": ([(3, 1), (1, 4)], None),
+    "3-d row": ([(2, 3, 4), (3, 4)], None),
+}
+
+
+def check_layout(declared, shapes, change):
+    count = len(declared.inputs)
+    shapes = [*shapes, *[shapes[-1]] * count][:count]
+    case = sweep.elementwise_case(declared, shapes)
+    sweep.check_values(case, F64, [a if change is None else change(a) for a in case.arrays])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_layouts(name, layout):
+    check_layout(op(name), *LAYOUTS[layout])
+
+
+@pytest.mark.parametrize("layout", BROADCASTS)
+@pytest.mark.parametrize("name", BINARY)
+def test_broadcasting(name, layout):
+    if op(name).result == "first" and layout in ("outer", "middle"):
+        pytest.skip("the result has the shape of the first input")
+    check_layout(op(name), *BROADCASTS[layout])
+
+
+@pytest.mark.parametrize("layout", ROWS)
+@pytest.mark.parametrize("name", ["add", "where"])
+def test_row_kernels(name, layout):
+    check_layout(op(name), *ROWS[layout])
+
+
+@pytest.mark.parametrize("first", [transposed, strided, np.copy])
+@pytest.mark.parametrize("second", [transposed, strided])
+def test_mixed_layouts(first, second):
+    case = sweep.elementwise_case(op("div"), [SHAPE, SHAPE])
+    sweep.check_values(case, F64, [first(case.arrays[0]), second(case.arrays[1])])
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_numbers_as_operands(name):
+    declared = op(name)
+    if declared.scalar.kinds.get(declared.inputs[0]) == "bool":
+        pytest.skip("the first input is a mask")
+    case = sweep.elementwise_case(declared, [SHAPE] * len(declared.inputs))
+    numbers = [1.5, 0.5][: len(declared.inputs) - 1]
+    (found,) = sweep.call(declared, [ng.from_numpy(case.arrays[0]), *numbers], {})
+    sweep.compare(sweep.host(found), np.asarray(declared.reference(case.arrays[0], *map(np.asarray, numbers))))
+
+
+@pytest.mark.parametrize("change", [transposed, strided])
+@pytest.mark.parametrize("name", [name for name in OTHERS if name not in FACTORIES | {"as_strided"}])
+def test_other_layouts(name, change):
+    """as_strided alone shows the memory itself, so that its result depends on the layout."""
+    for case in sweep.cases(op(name)):
+        try:
+            sweep.check_values(case, F64, [change(a) for a in case.cast(F64)])
+        except RuntimeError as error:
+            assert name == "view", error
+            assert "Use .reshape(...) instead" in str(error)
+
+
+# ---------------------------------------------------------------------------------------------------- gradients
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients(name):
+    for case in sweep.cases(op(name)):
+        sweep.check_gradients(case)
+
+
+@pytest.mark.parametrize("name", ["add", "div", "where", "pow.Tensor"])
+@pytest.mark.parametrize("layout", [name for name in BROADCASTS if name != "empty"])
+def test_gradients_of_broadcasts(name, layout):
+    shapes, change = BROADCASTS[layout]
+    count = len(op(name).inputs)
+    case = sweep.elementwise_case(op(name), [*shapes, *[shapes[-1]] * count][:count])
+    change = change or np.copy
+    sweep.check_gradients(Case(case.op, tuple(change(a) for a in case.arrays), {}))
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, 0.5])
+def test_gradients_of_powers(exponent):
+    x = ng.from_numpy(np.array([0.5, 1.5, 2.5])).requires_grad_()
+    ng.testing.gradcheck(lambda x: x**exponent, x, **sweep.FINITE_DIFFERENCES)
+    ng.testing.gradgradcheck(lambda x: x**exponent, x, **sweep.FINITE_DIFFERENCES)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if not OPS[name].differentiable and name not in FACTORIES])
+def test_results_without_gradients(name):
+    if op(name).writes if not op(name).elementwise else False:
+        pytest.skip("it writes its inputs")
+    for case in sweep.cases(op(name)):
+        inputs = sweep.tensors(case.cast(F64), needs=[a.dtype == F64 for a in case.arrays])
+        assert not any(out.requires_grad for out in sweep.call(op(name), inputs, case.attributes))
+
+
+# ---------------------------------------------------------------------------------------------------- CUDA
+@pytest.fixture
+def cuda_device():
+    with installed(SimulatedRuntime(check=False)) as runtime:
+        yield runtime
+
+
+def cuda_cases(name: str) -> list[Case]:
+    if not op(name).elementwise:
+        return [c for c in sweep.cases(op(name)) if all(a.size < 50 for a in c.arrays)]
+    inputs = len(op(name).inputs)
+    return [sweep.elementwise_case(op(name), [shape, (2, 3), (2, 3)][:inputs]) for shape in ([(2, 3)])]
+
+
+@pytest.mark.parametrize("name", [name for name in ON_CUDA if name not in NOT_ON_CUDA])
+def test_cuda(cuda_device, name):
+    for case in cuda_cases(name):
+        sweep.check_on_cuda(case, second=name in SECOND_ON_CUDA)
+    assert name in VIEWS or cuda_device.launches
+
+
+@pytest.mark.parametrize("name", ["add", "div", "where"])
+def test_cuda_broadcasting(cuda_device, name):
+    for shapes in ([(2, 3), (3,)], [(2, 1), (1, 3)], [(), (2, 3)]):
+        sweep.check_on_cuda(sweep.elementwise_case(op(name), [*shapes, (2, 3)][: len(op(name).inputs)]))
+
+
+def test_cuda_keeps_its_device(cuda_device):
+    for name in ON_CUDA:
+        case = cuda_cases(name)[0]
+        for out in sweep.call(op(name), sweep.tensors(case.cast(F32), "cuda"), case.attributes, "cuda"):
+            assert name == "to_copy" or str(out.device) == "cuda:0"
+
+
+# ---------------------------------------------------------------------------------------------------- the checker checked
+def wrong_elementwise():
+    def square(x):
+        """x * x."""
+        return x * x
+
+    made = ElementwiseOp(square, samples=Uniform(), reference=np.square)
+
+    @made.grad("x")
+    def _(g, x):
+        return g * (2.001 * x)
+
+    return made
+
+
+def kernel_square(**options):
+    def square(x):
+        """x * x."""
+
+    made = KernelOp(square, samples=[Sample((SHAPE,))], reference=np.square, **options)
+    made.kernel("cpu")(np.square)
+    return made
+
+
+def test_a_wrong_gradient_is_caught():
+    (case,) = sweep.cases(wrong_elementwise())
+    sweep.check_values(case, F64)
+    with pytest.raises(GradcheckError, match="the gradient of input 0 is wrong"):
+        sweep.check_gradients(case)
+
+
+def test_a_wrong_second_gradient_is_caught():
+    made = kernel_square()
+
+    @made.grad("x")
+    def _(g, x):
+        return g * (2 * x.detach())
+
+    with pytest.raises(GradcheckError):
+        sweep.check_gradients(sweep.cases(made)[0])
+
+
+def test_a_fused_kernel_that_differs_from_the_rules_is_caught():
+    made = kernel_square()
+
+    @made.grad("x")
+    def _(g, x):
+        return g * (2 * x)
+
+    @made.fused_backward("cpu")
+    def _(g, x, needs):
+        return (g * (2 * x + 1e-9),)  # too little for finite differences
+
+    with pytest.raises(AssertionError, match="the kernel's, and the rules' gradient"):
+        sweep.check_gradients(sweep.cases(made)[0])
+
+
+def test_a_wrong_value_a_wrong_dtype_and_a_written_input_are_caught():
+    def right(x):
+        return np.square(x)
+
+    def wrong_value(x):
+        return np.square(x) * (1 + 1e-12)
+
+    def wrong_dtype(x):
+        return np.square(x).astype(F32)
+
+    def writes(x):
+        result = np.square(x)
+        x[...] = 0
+        return result
+
+    for kernel in (right, wrong_value, wrong_dtype, writes):
+        made = kernel_square()
+        made.kernels["cpu"] = kernel
+        if kernel is right:
+            sweep.check_values(sweep.cases(made)[0], F64)
+            continue
+        with pytest.raises(AssertionError):
+            sweep.check_values(sweep.cases(made)[0], F64)
+
+
+class BrokenRuntime(SimulatedRuntime):
+    """Replaces a piece of the kernels' texts."""
+
+    def __init__(self, old: str, new: str) -> None:
+        super().__init__(check=False)
+        self.old, self.new = old, new
+        self.edits = 0
+
+    def kernel(self, source, signature):
+        self.edits += source.count(self.old)
+        return super().kernel(source.replace(self.old, self.new), signature)
+
+
+def fails_on_cuda(name: str, old: str, new: str) -> bool:
+    with installed(BrokenRuntime(old, new)) as runtime:
+        try:
+            for case in cuda_cases(name):
+                sweep.check_on_cuda(case)
+        except (AssertionError, simt.SimulationError, TypeError):
+            return runtime.edits > 0
+    return False
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_a_wrong_elementwise_cuda_kernel_is_caught(name):
+    assert fails_on_cuda(name, " = _function(", " = 0.5 + _function(")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("add", "input + other", "input - other"),
+        ("mul", "while i < n", "while i < n - 1"),
+        ("mul", "g * other", "g + other"),
+        ("sigmoid", "_T(1) - out", "_T(1) + out"),
+        ("transpose", "y0_strides[1]", "y0_strides[0]"),
+        ("sum", "column < stop", "column + 1 < stop"),
+        ("sum.dim", "row * row_stride", "row * column_stride"),
+        ("mm", "range(TILE)", "range(TILE - 1)"),
+        ("bmm", "tile_row * TILE", "tile_row"),
+    ],
+)
+def test_a_broken_cuda_kernel_is_caught(name, old, new):
+    assert fails_on_cuda(name, old, new)
