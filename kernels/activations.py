@@ -35,9 +35,9 @@ def _(g, out):
 @elementwise(samples=Uniform(away_from=(0.0,)), reference=lambda x: np.maximum(x, 0), backward_name="threshold_backward")
 def relu(input):
     """The positive part, max(input, 0). Its gradient at 0 is 0; NaN stays NaN."""
-    return input * 0 if input < 0 else input
+    return 0 if input < 0 else input
 
 
 @relu.grad("input")
 def _(g, out):
-    return g * 0 if out <= 0 else g
+    return 0 if out <= 0 else g

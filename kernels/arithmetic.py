@@ -148,7 +148,7 @@ def absolute(input):
 
 @absolute.grad("input")
 def _(g, input):
-    return g if input > 0 else -g if input < 0 else g * 0
+    return g if input > 0 else -g if input < 0 else 0
 
 
 @absolute.vjp("input")
@@ -156,7 +156,7 @@ def _(g, input):
     return g * sign(input)
 
 
-@elementwise(samples=Uniform(away_from=(0.0,)), reference=np.sign)
+@elementwise(samples=Uniform(away_from=(0.0,)), reference=lambda x: np.where(np.isnan(x), 0, np.sign(x)))
 def sign(input):
     """-1, 0 or 1. Its gradient is 0; NaN has sign 0, as in PyTorch."""
     return 1 if input > 0 else -1 if input < 0 else 0
@@ -164,7 +164,7 @@ def sign(input):
 
 @sign.grad("input")
 def _(g):
-    return g * 0
+    return 0
 
 
 @elementwise(samples=POSITIVE, reference=np.power, name="pow", node="PowBackward0", public=())
@@ -182,7 +182,7 @@ def power(input, exponent):
 def _(g, input, exponent):
     if exponent == 2:
         return g * (2 * input)
-    return g * 0 if exponent == 0 else g * (exponent * input ** (exponent - 1))
+    return 0 if exponent == 0 else g * (exponent * input ** (exponent - 1))
 
 
 @power.vjp("input")
@@ -194,7 +194,7 @@ def _(g, input, exponent):
 
 @power.grad("exponent")
 def _(g, input, exponent, out):
-    return g * 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
+    return 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
 
 
 @elementwise(samples=POSITIVE, reference=np.power, name="pow.Tensor", node="PowBackward1", public=())
@@ -205,12 +205,12 @@ def power_tensor(input, exponent):
 
 @power_tensor.grad("input")
 def _(g, input, exponent):
-    return g * 0 if exponent == 0 else g * (exponent * input ** (exponent - 1))
+    return 0 if exponent == 0 else g * (exponent * input ** (exponent - 1))
 
 
 @power_tensor.grad("exponent")
 def _(g, input, exponent, out):
-    return g * 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
+    return 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
 
 
 @elementwise(samples=Uniform(), reference=np.maximum, public=("function", "method"))
@@ -221,12 +221,12 @@ def maximum(input, other):
 
 @maximum.grad("input")
 def _(g, input, other):
-    return g * 0.5 if input == other else g * 0 if input < other else g
+    return g * 0.5 if input == other else 0 if input < other else g
 
 
 @maximum.grad("other")
 def _(g, input, other):
-    return g * 0.5 if input == other else g * 0 if other < input else g
+    return g * 0.5 if input == other else 0 if other < input else g
 
 
 @elementwise(samples=Uniform(), reference=np.minimum, public=("function", "method"))
@@ -237,12 +237,12 @@ def minimum(input, other):
 
 @minimum.grad("input")
 def _(g, input, other):
-    return g * 0.5 if input == other else g * 0 if input > other else g
+    return g * 0.5 if input == other else 0 if input > other else g
 
 
 @minimum.grad("other")
 def _(g, input, other):
-    return g * 0.5 if input == other else g * 0 if other > input else g
+    return g * 0.5 if input == other else 0 if other > input else g
 
 
 @elementwise(samples=Uniform(), reference=lambda c, x, y: np.where(c != 0, x, y), public=())
@@ -253,9 +253,9 @@ def where(condition: bool, input, other):
 
 @where.grad("input")
 def _(g, condition):
-    return g if condition else g * 0
+    return g if condition else 0
 
 
 @where.grad("other")
 def _(g, condition):
-    return g * 0 if condition else g
+    return 0 if condition else g

@@ -138,6 +138,11 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
 
 def contiguous_strides(shape: Sequence[int]) -> Shape:
     """Strides in elements of a C-contiguous array: `contiguous_strides((2, 3)) == (3, 1)`. An extent of 0 counts as 1."""
+    rank = len(shape)
+    if rank == 2:
+        return (shape[1] or 1, 1)
+    if rank < 2:
+        return (1,) * rank
     strides = []
     step = 1
     for extent in reversed(shape):

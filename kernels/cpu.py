@@ -61,9 +61,12 @@ def empty_strided(shape: Shape, strides: Shape, dtype: np.dtype) -> Array:
 def from_host(values: np.ndarray, device: str = DEVICE) -> Array:
     """The array that shares memory with an ndarray of any non-negative strides (others are copied)."""
     dtype, shape = values.dtype, values.shape
-    if values.flags.c_contiguous and values.flags.aligned:
-        flat = values.reshape(-1)
-        return Array(None, dtype, shape, contiguous_strides(shape), 0, flat)
+    flags = values.flags
+    if flags.c_contiguous and flags.aligned:
+        return Array(None, dtype, shape, contiguous_strides(shape), 0, values.reshape(-1))
+    if flags.f_contiguous and flags.aligned:
+        strides = contiguous_strides(shape[::-1])[::-1]
+        return Array(Storage(values.T.reshape(-1), DEVICE), dtype, shape, strides, 0, None)
     itemsize = dtype.itemsize
     if not values.flags.aligned or any(s < 0 or s % itemsize for s in values.strides):
         return from_host(np.ascontiguousarray(values))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .array import Array
+from .reductions import sum_to_shape
 from .registry import Sample, op
 
 
@@ -41,7 +42,14 @@ def _(g, input):
 
 @mm.fused_backward("cpu")
 def _(g: np.ndarray, input: np.ndarray, mat2: np.ndarray, needs: tuple[bool, ...]) -> tuple[Any, ...]:
-    return (np.dot(g, mat2.T) if needs[0] else None, np.dot(input.T, g) if needs[1] else None)
+    return (np.dot(g, mat2.T) if needs[0] else None, _second_factor_gradient(g, input, mat2) if needs[1] else None)
+
+
+def _second_factor_gradient(g: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """`first.T @ g`, laid out in memory as `second`: a transposed weight's gradient then needs no copy."""
+    if second.flags.c_contiguous:
+        return np.dot(first.T, g)
+    return np.dot(g.T, first).T
 
 
 @op(samples=[Sample(((3,), (2, 4), (4, 3))), Sample(((2, 3), (2, 4), (4, 3)))], reference=lambda b, x, y: b + x @ y)
@@ -77,10 +85,12 @@ def _(
 ) -> tuple[Any, ...]:
     bias = None
     if needs[0]:
-        from .reductions import sum_to_shape
-
         bias = sum_to_shape(g, input_shape)
-    return (bias, np.dot(g, mat2.T) if needs[1] else None, np.dot(mat1.T, g) if needs[2] else None)
+    return (
+        bias,
+        np.dot(g, mat2.T) if needs[1] else None,
+        _second_factor_gradient(g, mat1, mat2) if needs[2] else None,
+    )
 
 
 @op(samples=[Sample(((5,), (5,))), Sample(((0,), (0,)))], reference=np.dot)

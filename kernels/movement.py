@@ -51,7 +51,7 @@ def copy(input, src):
 
 @copy.grad("input")
 def _(g):
-    return g * 0
+    return 0
 
 
 @copy.grad("src", composite=True)
@@ -67,7 +67,7 @@ def fill(input, value):
 
 @fill.grad("input")
 def _(g):
-    return g * 0
+    return 0
 
 
 @fill.grad("value", composite=True)
@@ -83,7 +83,7 @@ def zero(input):
 
 @zero.grad("input")
 def _(g):
-    return g * 0
+    return 0
 
 
 # ---------------------------------------------------------------------------------------------------- factories, casts
@@ -129,7 +129,7 @@ def to_copy(input, *, dtype, device):
 @to_copy.kernel("cpu")
 def _(input: np.ndarray, dtype: str, device: str) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
-        values = np.ascontiguousarray(input).astype(dtype)
+        values = np.array(input, dtype, order="C")  # (ascontiguousarray makes 0-d arrays 1-d)
     return backend(device).from_host(values, device)
 
 
@@ -220,7 +220,7 @@ def _scatter(g: Any, shape: Shape, strides: Shape, layout: Layout) -> Array:
 
 
 @op(samples=[Sample(((2, 2),), {"shape": (3, 2), "strides": (2, 1), "layout": ((2, 2), (1, 1), 0)})],
-    reference=lambda g, shape, strides, layout: np.array([[g[0, 0], g[0, 1] + g[1, 0]], [g[1, 1], 0], [0, 0]]))  # fmt: skip
+    reference=lambda g, shape, strides, layout: np.array([[g[0, 0], g[0, 1] + g[1, 0]], [g[1, 1], 0], [0, 0]], g.dtype))  # fmt: skip
 def as_strided_backward(g, *, shape, strides, layout):
     """Gradient of `as_strided`: items of `g` are added where `layout` reads one element several times.
 

@@ -190,6 +190,11 @@ class ElementwiseOp(Op):
         self.flat_plans: dict[Any, Any] = {}  # compiled kernels for the fast path of dispatch
 
     @property
+    def py_func(self) -> Any:
+        """The Python source of the op, so that another scalar function may call it as a helper."""
+        return self.python
+
+    @property
     def scalar(self) -> scalar_ir.Function:
         """The lowered scalar function."""
         if self._scalar is None:
@@ -351,14 +356,21 @@ class KernelOp(Op):
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             self.fused_kernels[device] = function
-            self.fused_reads = tuple(n for n in inspect.signature(function).parameters if n not in ("g", "needs"))
+            names = tuple(inspect.signature(function).parameters)
+            if names[0] != "g" or names[-1] != "needs":
+                raise ValueError(f"the fused backward of op {self.name!r} must take g first and needs last")
+            self.fused_reads = names[1:-1]
             return function
 
         return declare
 
 
 class ViewOp(Op):
-    """An op that only changes the layout: `function(shape, strides, offset, *attributes) -> (shape, strides, offset)`."""
+    """An op that only changes the layout: `function(shape, strides, offset, *attributes) -> (shape, strides, offset)`.
+
+    `inverse_view`, where declared, says that the gradient is a view too: it gives `(op, attributes)`, which the graph
+    layer runs on tensors or, when no graph is being built, on bare layouts.
+    """
 
     is_view = True
 
@@ -371,12 +383,26 @@ class ViewOp(Op):
         source = {"input": inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD)}
         super().__init__(name, {**source, **attributes}, doc=function.__doc__ or "", **options)
         self.layout = function
+        self.inverse_view: Rule | None = None
 
     def grad(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Declare the gradient as Python over tensors; it may read `g`, `input_shape` and the attributes."""
         self._rule_target("input")
         readable = ("g", "input_shape", "input_strides", "input_offset", *self.attributes)
         self.rules["input"] = _make_rule(self, function, True, readable)
+        return function
+
+    def inverse(self, function: Callable[..., tuple[ViewOp, tuple[Any, ...]]]) -> Callable[..., Any]:
+        """Declare the gradient as another view: a function of `input_shape` and the attributes it names."""
+        names = tuple(inspect.signature(function).parameters)
+        self.inverse_view = Rule(function, names)
+
+        def rule(g: Any, **facts: Any) -> Any:
+            view, attributes = function(**facts)
+            return view(g, **dict(zip(view.attributes, attributes, strict=True)))
+
+        self._rule_target("input")
+        self.rules["input"] = Rule(rule, ("g", *names), True)
         return function
 
 

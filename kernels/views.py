@@ -104,9 +104,9 @@ def permute(shape: Shape, strides: Shape, offset: int, dims: Shape) -> Layout:
     return tuple(shape[d] for d in dims), tuple(strides[d] for d in dims), offset
 
 
-@permute.grad
-def _(g: Any, dims: Shape) -> Any:
-    return g.permute(tuple(dims.index(d) for d in range(len(dims))))
+@permute.inverse
+def _(dims: Shape) -> Any:
+    return permute, (tuple(dims.index(d) for d in range(len(dims))),)
 
 
 @view_op(samples=[Sample(((2, 3, 4),), {"dim0": 0, "dim1": 2})], reference=np.swapaxes)
@@ -118,9 +118,9 @@ def transpose(shape: Shape, strides: Shape, offset: int, dim0: int, dim1: int) -
     return tuple(shape[d] for d in order), tuple(strides[d] for d in order), offset
 
 
-@transpose.grad
-def _(g: Any, dim0: int, dim1: int) -> Any:
-    return g.transpose(dim0, dim1)
+@transpose.inverse
+def _(dim0: int, dim1: int) -> Any:
+    return transpose, (dim0, dim1)
 
 
 @view_op(samples=[Sample(((2, 3),)), Sample(((2,),)), Sample(((),))], reference=np.transpose)
@@ -129,9 +129,9 @@ def t(shape: Shape, strides: Shape, offset: int) -> Layout:
     return shape[::-1], strides[::-1], offset
 
 
-@t.grad
-def _(g: Any) -> Any:
-    return g.t()
+@t.inverse
+def _() -> Any:
+    return t, ()
 
 
 def _squeezed(shape: Shape, strides: Shape, dims: Shape) -> tuple[Shape, Shape]:
@@ -161,9 +161,9 @@ def squeeze_dim(shape: Shape, strides: Shape, offset: int, dim: int) -> Layout:
     return (*_squeezed(shape, strides, (dim,)), offset)
 
 
-@squeeze_dim.grad
-def _(g: Any, input_shape: Shape, dim: int) -> Any:
-    return g.unsqueeze(dim) if input_shape and input_shape[dim] == 1 else g
+@squeeze_dim.inverse
+def _(input_shape: Shape, dim: int) -> Any:
+    return (unsqueeze, (dim,)) if input_shape and input_shape[dim] == 1 else (alias, ())
 
 
 @view_op(
@@ -189,9 +189,9 @@ def unsqueeze(shape: Shape, strides: Shape, offset: int, dim: int) -> Layout:
     return (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:]), offset
 
 
-@unsqueeze.grad
-def _(g: Any, dim: int) -> Any:
-    return g.squeeze(dim)
+@unsqueeze.inverse
+def _(dim: int) -> Any:
+    return squeeze_dim, (dim,)
 
 
 @view_op(
@@ -261,9 +261,9 @@ def alias(shape: Shape, strides: Shape, offset: int) -> Layout:
     return shape, strides, offset
 
 
-@alias.grad
-def _(g: Any) -> Any:
-    return g
+@alias.inverse
+def _() -> Any:
+    return alias, ()
 
 
 def _dense(shape: Shape) -> Layout:

@@ -13,7 +13,7 @@ from typing import Any
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_overlap, check_writable, rebase
-from .autograd.node import Recorder, gradient_edge, node_class, saved_names
+from .autograd.node import Recorder, gradient_edge, node_class, save_plan
 from .autograd import variable
 from .autograd.variable import CLASSES, ViewInfo, wrap, wrap_result
 from .device import CPU, PLAIN, device, merge_contexts
@@ -482,77 +482,80 @@ def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
 # ---------------------------------------------------------------------------------------------------- other ops
 def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
     """Run an op that brings its own kernels."""
-    where = _device_of(op, inputs)
-    if not inputs:
+    if inputs:
+        where = inputs[0]._device
+        for x in inputs:
+            if x._device is not where:
+                where = _device_of(op, inputs)
+                break
+    else:
         where = attributes[-1]
         where.kernels()
         attributes = (*attributes[:-1], where.hardware)
     kernel = op.kernels.get(where.type)
     if kernel is None:
         raise NotImplementedError(f"{op.name}() has no {where.type} kernel yet: move its operands with .to('cpu')")
-    arrays = [x._array if x.__class__ in CLASSES else x for x in inputs]
-    edges, mask = _edges(op, inputs, where)
     if op.writes:
-        _check_in_place_op(op, inputs)
+        for i in op.writes:
+            check_writable(inputs[i])
+    arguments: list[Any] = [x._array for x in inputs]
+    mask = 0
+    edges: list[Any] = []
+    if mode.enabled and op.differentiable and where.context is not PLAIN:
+        for i, x in enumerate(inputs):
+            edge = gradient_edge(x)
+            edges.append(edge)
+            if edge is not None:
+                mask |= 1 << i
     if where.type == "cpu":
-        arguments: list[Any] = [a.ndarray if isinstance(a, Array) else a for a in arrays]
-    else:
-        arguments = arrays
+        arguments = [a.ndarray for a in arguments]
     results = kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
     if op.writes:
         for i in op.writes:
-            arrays[i].storage.version += 1
+            inputs[i]._array.storage.version += 1
         return None
-    found = [r if isinstance(r, Array) else cpu.from_host(r) for r in (results if op.outputs > 1 else (results,))]
-    target = where
     if op.name == "to_copy":
-        target = device(attributes[1]).concrete().with_context(where.context)
+        where = device(attributes[1]).concrete().with_context(where.context)
+    if op.outputs > 1:
+        return _several(op, inputs, attributes, edges, mask, where, results)
+    found = results if results.__class__ is Array else cpu.from_host(results)
     if out is not None:
-        return _copy_to_out(op, inputs, found[0], out)
+        return _copy_to_out(op, inputs, found, out)
     if not mask:
-        tensors = [wrap(a, target) for a in found]
-    else:
-        saved, facts = _save(op, mask, inputs, arrays, found, attributes)
-        needs = tuple([e is not None for e in edges])
-        node = node_class(op)(edges, saved, facts, target, op.outputs, needs)
-        tensors = [
-            wrap(a, target) if k in op.non_differentiable_outputs else wrap_result(a, target, (node, k))
-            for k, a in enumerate(found)
-        ]
-    return tensors[0] if op.outputs == 1 else tuple(tensors)
+        return wrap(found, where)
+    node = _record(op, mask, inputs, (found,), attributes, edges, where)
+    return wrap_result(found, where, (node, 0))
 
 
-def _save(
-    op: KernelOp, mask: int, inputs: tuple[Any, ...], arrays: list[Any], found: list[Array], attributes: tuple[Any, ...]
-) -> tuple[dict[str, Array], dict[str, Any]]:
-    """What a node of the op keeps, by name: arrays, and plain facts."""
-    saved: dict[str, Array] = {}
-    facts: dict[str, Any] = {}
-    given = dict(zip(op.attributes, attributes, strict=True))
-    for name in saved_names(op, mask):
-        value: Any
-        if name in given:
-            value = given[name]
-        elif name == "out" or (name.startswith("out") and name[3:].isdigit()):
-            value = found[int(name[3:] or 0)]
-        elif name in op.inputs:
-            value = arrays[op.inputs.index(name)]
-        elif name.endswith("_shape"):
-            source = name[: -len("_shape")]
-            value = [a.shape for a in arrays] if op.variadic else arrays[op.inputs.index(source)].shape
-        else:
-            source = arrays[op.inputs.index(name[: -len("_meta")])]
-            value = (source.dtype.name, source.device)
-        if isinstance(value, Array):
-            saved[name] = value
-        else:
-            facts[name] = value
-    return saved, facts
+def _several(
+    op: KernelOp, inputs: tuple[Any, ...], attributes: Any, edges: list[Any], mask: int, where: device, results: Any
+) -> tuple[Any, ...]:
+    """The tensors of an op with several outputs."""
+    found = [r if isinstance(r, Array) else cpu.from_host(r) for r in results]
+    if not mask:
+        return tuple(wrap(a, where) for a in found)
+    node = _record(op, mask, inputs, found, attributes, edges, where)
+    return tuple(
+        wrap(a, where) if k in op.non_differentiable_outputs else wrap_result(a, where, (node, k))
+        for k, a in enumerate(found)
+    )
 
 
-def _check_in_place_op(op: KernelOp, inputs: tuple[Any, ...]) -> None:
-    for i in op.writes:
-        check_writable(inputs[i])
+def _record(
+    op: KernelOp, mask: int, inputs: tuple[Any, ...], found: Any, attributes: Any, edges: list[Any], where: device
+) -> Any:
+    """The node of an op that brings its own kernels."""
+    plan = save_plan(op, mask)
+    saved = {name: inputs[i]._array for name, i in plan.inputs}
+    for name, k in plan.outputs:
+        saved[name] = found[k]
+    facts = {name: attributes[j] for name, j in plan.attributes}
+    for name, i in plan.shapes:
+        facts[name] = [x._array.shape for x in inputs] if op.variadic else inputs[i]._array.shape
+    for name, i in plan.metas:
+        facts[name] = (inputs[i]._array.dtype.name, inputs[i]._array.device)
+    needs = tuple([e is not None for e in edges])
+    return node_class(op)(tuple(edges), saved, facts, where, op.outputs, needs)
 
 
 def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) -> Any:

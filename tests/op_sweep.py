@@ -35,18 +35,22 @@ class Case:
 
     def cast(self, dtype: np.dtype) -> tuple[np.ndarray, ...]:
         """The inputs with the floats in another dtype."""
-        return tuple(a.astype(dtype) if a.dtype == F64 else a.copy() for a in self.arrays)
+        return tuple(np.array(a, dtype if a.dtype == F64 else a.dtype) for a in self.arrays)
 
     def expected(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """The reference's results."""
         with np.errstate(all="ignore"):
-            found = self.op.reference(*arrays, **self.op_attributes())
+            found = self.op.reference(*arrays, *self.view_arguments(), **self.op_attributes())
         return tuple(np.asarray(r) for r in (found if isinstance(found, tuple) else (found,)))
 
+    def view_arguments(self) -> tuple[Any, ...]:
+        """A view's attributes: its reference, often a function of NumPy's own, takes them by position."""
+        return self.op.bind_attributes(self.attributes) if self.op.is_view else ()
+
     def op_attributes(self) -> dict[str, Any]:
-        """All attributes, defaults included; views' references take only those that were given."""
-        if self.op.is_view or self.op.elementwise:
-            return self.attributes
+        """The attributes of any other op, defaults included."""
+        if self.op.is_view:
+            return {}
         return dict(zip(self.op.attributes, self.op.bind_attributes(self.attributes), strict=True))
 
 
@@ -69,7 +73,7 @@ def _samples(op: Op) -> list[Sample]:
 
 def _sampled(given: Any, rng: np.random.Generator) -> np.ndarray:
     # Rounded to float32, so that every dtype computes with the same numbers.
-    return np.asarray(given) if isinstance(given, list) else _as_float32(rng.normal(size=given))
+    return _as_float32(rng.normal(size=given)) if isinstance(given, tuple) else np.asarray(given)
 
 
 def elementwise_case(op: Op, shapes: Sequence[tuple[int, ...]], dtype: np.dtype = F64) -> Case:
@@ -79,7 +83,7 @@ def elementwise_case(op: Op, shapes: Sequence[tuple[int, ...]], dtype: np.dtype 
     arrays = []
     for name, uniform, shape in zip(op.inputs, ranges, shapes, strict=True):
         if op.scalar.kinds.get(name) == "bool" or dtype == BOOL:
-            arrays.append(rng.random(shape) < 0.5)
+            arrays.append(np.asarray(rng.random(shape) < 0.5))
         elif dtype == I64:
             arrays.append(np.asarray(rng.integers(int(np.ceil(uniform.low)), int(uniform.high) + 1, shape)))
         else:
@@ -137,7 +141,7 @@ def check_values(case: Case, dtype: np.dtype, arrays: Sequence[np.ndarray] | Non
     """Values against the reference in float64, the results' dtypes, and that the inputs are left as they were."""
     op = case.op
     arrays = case.cast(dtype) if arrays is None else arrays
-    before = [a.copy() for a in arrays]
+    before = [np.array(a) for a in arrays]
     inputs = tensors(arrays, device)
     found = call(op, inputs, case.attributes, device)
     wide = [a.astype(F64) if a.dtype.kind == "f" else a for a in before]
@@ -148,7 +152,7 @@ def check_values(case: Case, dtype: np.dtype, arrays: Sequence[np.ndarray] | Non
         assert got.shape == value.shape, f"shape {got.shape}, expected {value.shape}"
         wanted = result_dtype(op, before, own.dtype)
         assert got.dtype == wanted, f"dtype {got.dtype}, expected {wanted}"
-        compare(got, value.astype(wanted))
+        compare(got, np.asarray(value, wanted))
     for i, (x, old) in enumerate(zip(inputs, before, strict=True)):
         if i not in getattr(op, "writes", ()):
             assert_array_equal(host(x), old, err_msg=f"input {i} was written")
@@ -214,7 +218,7 @@ def gradients(
     """The gradients for the inputs `wanted` of a weighted sum of the results."""
     inputs = tensors(arrays, device, [i in wanted for i in range(len(arrays))])
     roots = [out for out in call(case.op, inputs, case.attributes, device) if out.requires_grad]
-    weights = [ng.from_numpy(w).to(device) for w in cotangents(roots)]
+    weights = [ng.from_numpy(w).to(r.device) for w, r in zip(cotangents(roots), roots, strict=True)]
     found = ng.autograd.grad(roots, [inputs[i] for i in wanted], weights, create_graph=create_graph)
     return [host(g) for g in found]
 

@@ -545,7 +545,7 @@ def test_random_programs() -> None:
     for _ in range(60):
         program, source = random_program(rng)
         chain = orders(program, 2)
-        for _ in range(2):
+        for levels in (chain, chain[:2]):  # order 2 at one point: its differences cost most
             point = [rng.uniform(-1.5, 1.5) for _ in range(3)]
             try:
                 expected = program(*point)
@@ -556,7 +556,7 @@ def test_random_programs() -> None:
                 source,
                 point,
             )
-            checks += random_check(chain, point, (seed, source, point))
+            checks += random_check(levels, point, (seed, source, point))
     assert checks > 60
 
 

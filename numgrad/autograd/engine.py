@@ -90,7 +90,11 @@ class _Pass:
                     node = heappushpop(ready, (-node.sequence, node))[1]
             g = arrived.pop(node, None)
             if node.__class__ is AccumulateGrad:
-                self._observe(node, g, capturing)
+                if node.hooks is None and not capturing:
+                    if g is not None:
+                        self.leaves.append((node.variable, g))
+                else:
+                    self._observe(node, g, capturing)
                 continue
             if node.hooks is not None or (capturing and node in capture_nodes):
                 g = self._observe(node, g, capturing)

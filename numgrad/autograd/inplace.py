@@ -14,7 +14,7 @@ from ..kernels.array import contiguous_strides
 from ..kernels.movement import to_strides
 from ..kernels.views import as_strided
 from . import grad_mode
-from .node import FREED, Node, OpNode, gradient_edge, node_class
+from .node import FREED, Node, gradient_edge, regenerate_view
 from .variable import Edge, Variable, wrap
 
 _NO_GRAD_VIEW = (
@@ -150,31 +150,4 @@ def rebase(target: Any, node: Node) -> None:
     layout = (b.strides, b.offset, v.shape, v.strides, v.offset)
     base._edge = (CopySlices(gradient_edge(base), node, layout, base._device), 0)
     base._requires_grad = True
-    _regenerate(target)
-
-
-def refresh_view(variable: Any) -> None:
-    """Give a view whose base was written in place since a history that starts from the base's."""
-    view = variable._view
-    if view.version == variable._array.storage.version:
-        return
-    if view.base.requires_grad and not view.in_no_grad:
-        _regenerate(variable)
-    view.version = variable._array.storage.version
-
-
-def _regenerate(variable: Any) -> None:
-    view = variable._view
-    base, array = view.base, variable._array
-    facts = {
-        "input_shape": base._array.shape,
-        "input_strides": base._array.strides,
-        "input_offset": base._array.offset,
-        "size": array.shape,
-        "stride": array.strides,
-        "storage_offset": array.offset,
-    }
-    node: OpNode = node_class(as_strided)((gradient_edge(base),), {}, facts, variable._device, 1, (True,))
-    variable._edge = (node, 0)
-    variable._requires_grad = True
-    view.version = array.storage.version
+    regenerate_view(target)

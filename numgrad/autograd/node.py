@@ -18,6 +18,7 @@ from ..kernels.array import Array
 from ..kernels.movement import backend
 from ..kernels.registry import OUT, ElementwiseOp, KernelOp, Op, Rule
 from ..kernels.unbroadcast import unbroadcast
+from ..kernels.views import as_strided
 from . import grad_mode
 from .variable import Edge, Variable, describe, wrap
 
@@ -295,6 +296,50 @@ def _unbroadcast_tensor(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- other ops
+class SavePlan:
+    """What nodes of an op with kernels of its own keep, for one choice of inputs that need gradients.
+
+    Each list pairs a name that a gradient reads with the number of the input, output or attribute it stands for.
+    """
+
+    def __init__(self, op: Op, mask: int) -> None:
+        self.inputs: list[tuple[str, int]] = []
+        self.outputs: list[tuple[str, int]] = []
+        self.attributes: list[tuple[str, int]] = []
+        self.shapes: list[tuple[str, int]] = []
+        self.metas: list[tuple[str, int]] = []
+        attributes = list(op.attributes)
+        for name in _read_names(op, mask):
+            if name in attributes:
+                self.attributes.append((name, attributes.index(name)))
+            elif name in op.inputs:
+                self.inputs.append((name, op.inputs.index(name)))
+            elif name.endswith("_shape"):
+                self.shapes.append((name, op.inputs.index(name.removesuffix("_shape"))))
+            elif name.endswith("_meta"):
+                self.metas.append((name, op.inputs.index(name.removesuffix("_meta"))))
+            else:
+                self.outputs.append((name, int(name.removeprefix("out") or 0)))
+
+
+def _read_names(op: Op, mask: int) -> list[str]:
+    names: dict[str, None] = {}
+    for i, name in enumerate(op.inputs):
+        if (op.variadic or mask >> i & 1) and name in op.rules:
+            names |= dict.fromkeys(op.rules[name].reads)
+    if isinstance(op, KernelOp):
+        names |= dict.fromkeys(op.fused_reads)
+    return [n for n in names if not (n == "g" or (n[0] == "g" and n[1:].isdigit()))]
+
+
+def save_plan(op: Op, mask: int) -> SavePlan:
+    """The plan for the inputs whose bits are set in `mask`."""
+    found = op.saved_by_mask.get(mask)
+    if found is None:
+        found = op.saved_by_mask[mask] = SavePlan(op, mask)
+    return found
+
+
 class OpNode(Node):
     """A node of an op with kernels of its own, or of a view: saved values by the names that its gradients read.
 
@@ -312,17 +357,24 @@ class OpNode(Node):
         outputs: int,
         needs: tuple[bool, ...],
     ) -> None:
-        super().__init__(edges, saved, device, outputs)
+        self.edges = edges
+        self.saved = saved
+        self.device = device
+        self.hooks = None
+        self.sequence = next(_sequence)
+        if outputs != 1:
+            self.outputs = outputs
         self.facts = facts
         self.needs = needs
-        self.versions = [array.version for array in saved.values()]
+        self.versions = [array.version for array in saved.values()] if saved else ()
 
     def _unpack(self) -> dict[str, Array]:
         saved = self.saved
         if saved is None:
             raise RuntimeError(FREED)
-        for (name, array), version in zip(saved.items(), self.versions, strict=True):
+        for array, version in zip(saved.values(), self.versions, strict=True):
             if array.version != version:
+                name = next(n for n, a in saved.items() if a is array)
                 raise_modified(array, version, self._producer(name))
         return saved
 
@@ -337,17 +389,20 @@ class OpNode(Node):
         return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
+        if g is None:
+            return (None,) * len(self.edges)
+        op = self.op
+        if not graph and op.is_view and op.inverse_view is not None:
+            return self._apply_inverse(g)
         grads = [g] if self.outputs == 1 else g
-        if all(x is None for x in grads):
+        if self.outputs > 1 and all(x is None for x in grads):
             return (None,) * len(self.edges)
         saved = self._unpack()
         if graph:
             tensors = {n: _variable(a, self.device, self._edge_of(n)) for n, a in saved.items()}
             return self._apply_rules(grads, tensors | self.facts)
-        array = next(x for x in grads if x is not None)
-        fused = getattr(self.op, "fused_kernels", {}).get(self.device.type)
-        if fused is not None:
-            return self._apply_fused(fused, array, saved)
+        if not op.is_view and (fused := op.fused_kernels.get(self.device.type)) is not None:
+            return self._apply_fused(fused, g, saved)
         with grad_mode.no_grad():
             tensors = {n: wrap(a, self.device) for n, a in saved.items()} | self.facts
             results = self._apply_rules([None if x is None else wrap(x, self.device) for x in grads], tensors)
@@ -358,11 +413,18 @@ class OpNode(Node):
                 result.shared = True
         return found
 
-    def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Any]) -> Sequence[Any]:
-        reads = self.op.fused_reads
-        arrays = {n: a.ndarray for n, a in saved.items() if n in reads}
-        facts = {n: v for n, v in self.facts.items() if n in reads}
-        results = fused(g=g.ndarray, needs=self.needs, **arrays, **facts)
+    def _apply_inverse(self, g: Array) -> Sequence[Array]:
+        """The gradient of a view whose inverse is a view: only the layout changes."""
+        rule = self.op.inverse_view
+        view, attributes = rule.function(*[self.facts[n] for n in rule.reads])
+        result = g.view(*view.layout(g.shape, g.strides, g.offset, *attributes))
+        result.shared = g.shared
+        return (result,)
+
+    def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Array]) -> Sequence[Any]:
+        facts = self.facts
+        values = [saved[n].ndarray if n in saved else facts[n] for n in self.op.fused_reads]
+        results = fused(g.ndarray, *values, self.needs)
         return [None if r is None else cpu.from_host(r) for r in results]
 
     def _apply_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
@@ -380,25 +442,6 @@ class OpNode(Node):
             rule = op.rules[name]
             results.append(rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads}))
         return results
-
-
-def saved_names(op: Op, mask: int) -> tuple[str, ...]:
-    """What a node of `op` keeps, by name, when the inputs whose bits are set in `mask` need gradients."""
-    found = op.saved_by_mask.get(mask)
-    if found is None:
-        names: dict[str, None] = {}
-        for i, name in enumerate(op.inputs):
-            if (op.variadic or mask >> i & 1) and name in op.rules:
-                names |= dict.fromkeys(op.rules[name].reads)
-        if isinstance(op, KernelOp):
-            names |= dict.fromkeys(op.fused_reads)
-        found = tuple(n for n in names if not _is_gradient(n))
-        op.saved_by_mask[mask] = found
-    return found
-
-
-def _is_gradient(name: str) -> bool:
-    return name == "g" or (name[0] == "g" and name[1:].isdigit())
 
 
 def node_class(op: Op) -> type[Any]:
@@ -426,10 +469,9 @@ class AccumulateGrad(Node):
 
 def gradient_edge(variable: Any) -> Edge | None:
     """Where the gradient of a tensor goes: its node, or its AccumulateGrad; None if it requires none."""
-    if variable._view is not None:
-        from .inplace import refresh_view
-
-        refresh_view(variable)
+    view = variable._view
+    if view is not None and view.version != variable._array._storage.version:
+        _refresh_view(variable)
     edge = variable._edge
     if edge is not None:
         return edge
@@ -443,3 +485,29 @@ def gradient_edge(variable: Any) -> Edge | None:
     accumulator = AccumulateGrad(variable)
     variable._accumulator = weakref.ref(accumulator)
     return (accumulator, 0)
+
+
+def _refresh_view(variable: Any) -> None:
+    """Give a view whose base was written in place since a history that starts from the base's."""
+    view = variable._view
+    if view.base.requires_grad and not view.in_no_grad:
+        regenerate_view(variable)
+    view.version = variable._array.version
+
+
+def regenerate_view(variable: Any) -> None:
+    """Make a view's history anew: the base's, and from there one `AsStridedBackward0`."""
+    view = variable._view
+    base, array = view.base, variable._array
+    facts = {
+        "input_shape": base._array.shape,
+        "input_strides": base._array.strides,
+        "input_offset": base._array.offset,
+        "size": array.shape,
+        "stride": array.strides,
+        "storage_offset": array.offset,
+    }
+    node = node_class(as_strided)((gradient_edge(base),), {}, facts, variable._device, 1, (True,))
+    variable._edge = (node, 0)
+    variable._requires_grad = True
+    view.version = array.version
