@@ -43,6 +43,22 @@ def _(g, alpha):
     return g * alpha
 
 
+@elementwise(samples=Uniform(), reference=lambda x, y, a: x - a * y, node="SubBackward0", public=())
+def sub_scaled(input, other, alpha):
+    """`input - alpha * other`, the form of `sub` with a factor."""
+    return input - alpha * other
+
+
+@sub_scaled.grad("input", composite=True)
+def _(g):
+    return g
+
+
+@sub_scaled.grad("other", composite=True)
+def _(g, alpha):
+    return -(g * alpha)
+
+
 _NO_BOOL_SUB = (
     "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
     "`~` or `logical_not()` operator instead."
@@ -188,8 +204,8 @@ def _(g, input, exponent):
 @power.vjp("input")
 def _(g, input, exponent):
     if isinstance(exponent, (int, float)):
-        return g * 0 if exponent == 0 else g * (exponent * power(input, exponent - 1))
-    return where(exponent == 0, g * 0, g * (exponent * power_tensor(input, exponent - 1)))
+        return g.new_zeros(g.shape) if exponent == 0 else g * (exponent * power(input, exponent - 1))
+    return where(exponent == 0, 0, g * (exponent * power_tensor(input, exponent - 1)))
 
 
 @power.grad("exponent")
@@ -224,9 +240,19 @@ def _(g, input, other):
     return g * 0.5 if input == other else 0 if input < other else g
 
 
+@maximum.vjp("input")
+def _(g, input, other):
+    return where(input < other, 0, where(input == other, g / 2, g))
+
+
 @maximum.grad("other")
 def _(g, input, other):
     return g * 0.5 if input == other else 0 if other < input else g
+
+
+@maximum.vjp("other")
+def _(g, input, other):
+    return where(other < input, 0, where(input == other, g / 2, g))
 
 
 @elementwise(samples=Uniform(), reference=np.minimum, public=("function", "method"))
@@ -240,9 +266,19 @@ def _(g, input, other):
     return g * 0.5 if input == other else 0 if input > other else g
 
 
+@minimum.vjp("input")
+def _(g, input, other):
+    return where(input > other, 0, where(input == other, g / 2, g))
+
+
 @minimum.grad("other")
 def _(g, input, other):
     return g * 0.5 if input == other else 0 if other > input else g
+
+
+@minimum.vjp("other")
+def _(g, input, other):
+    return where(other > input, 0, where(input == other, g / 2, g))
 
 
 @elementwise(samples=Uniform(), reference=lambda c, x, y: np.where(c != 0, x, y), public=())
@@ -256,6 +292,16 @@ def _(g, condition):
     return g if condition else 0
 
 
+@where.vjp("input")
+def _(g, condition):
+    return where(condition, g, 0)
+
+
 @where.grad("other")
 def _(g, condition):
     return 0 if condition else g
+
+
+@where.vjp("other")
+def _(g, condition):
+    return where(condition, 0, g)

@@ -169,7 +169,7 @@ def _kernel(
 
 
 class Loop:
-    """A handwritten loop, compiled for the dtypes of its arguments when first called with them.
+    """A handwritten loop, compiled for a dtype when first called with it.
 
     The decorated function takes C-contiguous arrays and Python numbers, and returns None or a number::
 
@@ -178,31 +178,34 @@ class Loop:
             for i in range(out.shape[0]):
                 out[i] = x[i] * factor
 
+    The dtype of the *first* array names the compiled form, because a key of all the arguments would cost more than a
+    small kernel: so every other argument's type must follow from it (float for numbers that may be either).
+
     With `reassoc=True` LLVM may reorder the sums in it (so that they vectorise): for reduction blocks only.
     """
 
     def __init__(self, function: Callable[..., Any], reassoc: bool = False) -> None:
         self.function = function
         self.flags = '{"contract", "reassoc"}' if reassoc else '{"contract"}'
-        self._compiled: dict[Any, Callable[..., Any]] = {}
+        self._compiled: dict[np.dtype, Callable[..., Any]] = {}
 
-    def __call__(self, *arguments: Any) -> Any:
-        key = tuple([(a.dtype, a.ndim) if a.__class__ is np.ndarray else a.__class__ for a in arguments])
-        entry = self._compiled.get(key)
+    def __call__(self, first: np.ndarray, *rest: Any) -> Any:
+        entry = self._compiled.get(first.dtype)
         if entry is None:
-            entry = self._compiled[key] = self._compile(key)
-        return entry(*arguments)
+            entry = self._compiled[first.dtype] = self._compile((first, *rest))
+        return entry(first, *rest)
 
-    def _compile(self, key: tuple[Any, ...]) -> Callable[..., Any]:
+    def _compile(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         from numba import types
 
         numbers = {int: types.int64, float: types.float64, bool: types.boolean}
-        signature = tuple(numbers[k] if isinstance(k, type) else _array_type(*k) for k in key)
+        signature = tuple(
+            _array_type(a.dtype, a.ndim) if isinstance(a, np.ndarray) else numbers[type(a)] for a in arguments
+        )
         source = inspect.getsource(self.function)
         text = source[source.index("def ") :]
         title = f"{self.function.__name__}, a handwritten loop"
-        dtype = next(k[0].name for k in key if not isinstance(k, type))  # _T is the dtype of the first array
-        header = _header(title, dtype).replace('{"contract"}, cache', f"{self.flags}, cache")
+        header = _header(title, arguments[0].dtype.name).replace('{"contract"}, cache', f"{self.flags}, cache")
         module = cache.load_module(f"{header}@_kernel\n{text}")
         return cache.compile_cached(getattr(module, self.function.__name__), signature)
 

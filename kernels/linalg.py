@@ -32,12 +32,12 @@ def _(input: Array, mat2: Array) -> Array:
 
 @mm.grad("input")
 def _(g, mat2):
-    return g @ mat2.mT
+    return g @ mat2.t()
 
 
 @mm.grad("mat2")
 def _(g, input):
-    return input.mT @ g
+    return input.t() @ g
 
 
 @mm.fused_backward("cpu")
@@ -71,12 +71,12 @@ def _(g, input_shape):
 
 @addmm.grad("mat1")
 def _(g, mat2):
-    return g @ mat2.mT
+    return g @ mat2.t()
 
 
 @addmm.grad("mat2")
 def _(g, mat1):
-    return mat1.mT @ g
+    return mat1.t() @ g
 
 
 @addmm.fused_backward("cpu")
@@ -130,7 +130,7 @@ def _(g, vec):
 
 @mv.grad("vec")
 def _(g, input):
-    return mv(input.mT, g)
+    return mv(input.t(), g)
 
 
 @op(samples=[Sample(((2, 3, 4), (2, 4, 2)))], reference=np.matmul)

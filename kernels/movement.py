@@ -54,12 +54,18 @@ def _(g):
     return 0
 
 
+@copy.vjp("input")
+def _(g):
+    return g.new_zeros(g.shape)
+
+
 @copy.grad("src", composite=True)
 def _(g):
     return g
 
 
-@elementwise(samples=Uniform(), reference=lambda x, y: np.broadcast_to(y, x.shape), result="first", public=("in-place",))
+@elementwise(samples=Uniform(), reference=lambda x, y: np.broadcast_to(y, x.shape), result="first", node="FillBackward2",
+             public=("in-place",))  # fmt: skip
 def fill(input, value):
     """`value` everywhere, in the shape and dtype of `input`: what `input.fill_(value)` writes."""
     return value
@@ -68,6 +74,11 @@ def fill(input, value):
 @fill.grad("input")
 def _(g):
     return 0
+
+
+@fill.vjp("input")
+def _(g):
+    return g.new_zeros(g.shape)
 
 
 @fill.grad("value", composite=True)
@@ -84,6 +95,11 @@ def zero(input):
 @zero.grad("input")
 def _(g):
     return 0
+
+
+@zero.vjp("input")
+def _(g):
+    return g.new_zeros(g.shape)
 
 
 # ---------------------------------------------------------------------------------------------------- factories, casts

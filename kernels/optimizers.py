@@ -10,6 +10,7 @@ from .registry import Sample, op
 
 @loop
 def sgd_loop(param, grad, lr, weight_decay, maximize):
+    """Gradient descent."""
     rate, decay = _T(lr), _T(weight_decay)  # noqa: F821
     for i in range(param.shape[0]):
         g = -grad[i] if maximize else grad[i]
@@ -20,6 +21,7 @@ def sgd_loop(param, grad, lr, weight_decay, maximize):
 
 @loop
 def sgd_momentum_loop(param, grad, buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
+    """Gradient descent with momentum; the `first` step makes the buffer."""
     rate, decay, keep = _T(lr), _T(weight_decay), _T(momentum)  # noqa: F821
     fresh = _T(1 - dampening)  # noqa: F821
     for i in range(param.shape[0]):
@@ -32,9 +34,8 @@ def sgd_momentum_loop(param, grad, buffer, lr, momentum, dampening, weight_decay
 
 
 @loop
-def adam_loop(param, grad, exp_avg, exp_avg_sq, step, lr, beta1, beta2, eps, weight_decay, maximize, decoupled):
-    step[0] += 1
-    count = np.float64(step[0])
+def adam_loop(param, grad, exp_avg, exp_avg_sq, count, lr, beta1, beta2, eps, weight_decay, maximize, decoupled):
+    """Adam's step number `count`."""
     rate = _T(lr / (1 - beta1**count))  # noqa: F821
     root = _T(math.sqrt(1 - beta2**count))  # noqa: F821
     b2, epsilon, decay = _T(beta2), _T(eps), _T(weight_decay)  # noqa: F821
@@ -54,21 +55,22 @@ def adam_loop(param, grad, exp_avg, exp_avg_sq, step, lr, beta1, beta2, eps, wei
         param[i] = p - rate * (m / (_T(math.sqrt(v)) / root + epsilon))  # noqa: F821
 
 
-def _check_shapes(name: str, param: np.ndarray, *others: np.ndarray) -> None:
-    """Raise RuntimeError unless gradient and state have the parameter's shape: a loop reads them side by side."""
+def _check_state(name: str, param: np.ndarray, *others: np.ndarray) -> None:
+    """Raise RuntimeError unless gradient and state are like the parameter: a loop reads them side by side."""
+    shape, dtype = param.shape, param.dtype
     for other in others:
-        if other.shape != param.shape:
+        if other.shape != shape or other.dtype != dtype:
             raise RuntimeError(
-                f"{name}(): a parameter of shape {list(param.shape)} has a gradient or state of shape "
-                f"{list(other.shape)}: clear its gradient and its state in the optimizer after changing its shape"
+                f"{name}(): a parameter of shape {list(shape)} and dtype {dtype} has a gradient or state of shape "
+                f"{list(other.shape)} and dtype {other.dtype}: after changing a parameter's shape or dtype, clear its "
+                "gradient and make a new optimizer"
             )
 
 
-def _write_back(*pairs: tuple[np.ndarray, np.ndarray]) -> None:
-    """Copy to those arrays whose flat form could not be a view of them."""
-    for array, flat in pairs:
-        if not array.flags.c_contiguous:
-            array[...] = flat.reshape(array.shape)
+def _write_back(array: np.ndarray, flat: np.ndarray) -> None:
+    """Copy to an array whose flat form could not be a view of it."""
+    if not array.flags.c_contiguous:
+        array[...] = flat.reshape(array.shape)
 
 
 def _sgd_reference(param, grad, *, lr, weight_decay, maximize):
@@ -83,10 +85,10 @@ def sgd_step(param, grad, *, lr, weight_decay, maximize):
 
 @sgd_step.kernel("cpu")
 def _(param, grad, lr, weight_decay, maximize):
-    _check_shapes("sgd_step", param, grad)
+    _check_state("sgd_step", param, grad)
     flat = param.ravel()
     sgd_loop(flat, grad.ravel(), lr, weight_decay, maximize)
-    _write_back((param, flat))
+    _write_back(param, flat)
 
 
 def _sgd_momentum_reference(param, grad, buffer, *, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
@@ -105,12 +107,11 @@ def sgd_momentum_step(param, grad, buffer, *, lr, momentum, dampening, weight_de
 
 @sgd_momentum_step.kernel("cpu")
 def _(param, grad, buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
-    _check_shapes("sgd_momentum_step", param, grad, buffer)
+    _check_state("sgd_momentum_step", param, grad, buffer)
     flat, flat_buffer = param.ravel(), buffer.ravel()
-    sgd_momentum_loop(
-        flat, grad.ravel(), flat_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first
-    )
-    _write_back((param, flat), (buffer, flat_buffer))
+    sgd_momentum_loop(flat, grad.ravel(), flat_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first)
+    _write_back(param, flat)
+    _write_back(buffer, flat_buffer)
 
 
 def _adam_reference(
@@ -141,9 +142,13 @@ def adam_step(param, grad, exp_avg, exp_avg_sq, step, *, lr, beta1, beta2, eps, 
 
 @adam_step.kernel("cpu")
 def _(param, grad, exp_avg, exp_avg_sq, step, lr, beta1, beta2, eps, weight_decay, maximize, decoupled):
-    _check_shapes("adam_step", param, grad, exp_avg, exp_avg_sq)
+    _check_state("adam_step", param, grad, exp_avg, exp_avg_sq)
     flat, flat_avg, flat_avg_sq = param.ravel(), exp_avg.ravel(), exp_avg_sq.ravel()
+    count = float(step) + 1.0
+    step.fill(count)
     adam_loop(
-        flat, grad.ravel(), flat_avg, flat_avg_sq, step.ravel(), lr, beta1, beta2, eps, weight_decay, maximize, decoupled
+        flat, grad.ravel(), flat_avg, flat_avg_sq, count, lr, beta1, beta2, eps, weight_decay, maximize, decoupled
     )
-    _write_back((param, flat), (exp_avg, flat_avg), (exp_avg_sq, flat_avg_sq))
+    _write_back(param, flat)
+    _write_back(exp_avg, flat_avg)
+    _write_back(exp_avg_sq, flat_avg_sq)

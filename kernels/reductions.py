@@ -104,6 +104,15 @@ def sum_axes(x: np.ndarray, axes: Axes) -> np.ndarray:
     return out.reshape(shape)
 
 
+def sum_all(x: np.ndarray) -> np.ndarray:
+    """Sum of all items, as a 0-d array."""
+    if x.dtype.kind != "f" or not x.flags.c_contiguous:
+        return sum_axes(x, tuple(range(x.ndim)))
+    out = np.empty(1, x.dtype)
+    sum_rows(x.reshape(1, -1), out)
+    return out.reshape(())
+
+
 def sum_to_shape(x: np.ndarray, shape: Shape) -> np.ndarray:
     """Sum the axes along which `shape` was broadcast to `x.shape`."""
     if x.shape == shape:
@@ -129,7 +138,7 @@ def sum(input):
 
 @sum.kernel("cpu")
 def _(input: np.ndarray) -> np.ndarray:
-    return sum_axes(input, tuple(range(input.ndim)))
+    return sum_all(input)
 
 
 @sum.kernel("cuda")
@@ -204,7 +213,7 @@ def mean(input):
 
 @mean.kernel("cpu")
 def _(input: np.ndarray) -> np.ndarray:
-    total = sum_axes(input, tuple(range(input.ndim)))
+    total = sum_all(input)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(total / total.dtype.type(input.size))
 

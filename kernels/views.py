@@ -80,6 +80,17 @@ def _(g: Any, input_shape: Shape) -> Any:
     return g.reshape(input_shape)
 
 
+@view_op(samples=[Sample(((2, 6),), {"size": (3, 4)})], reference=np.reshape)
+def unsafe_view(shape: Shape, strides: Shape, offset: int, size: Shape) -> Layout:
+    """`view` of a result that nobody else holds: to the graph it is a new tensor, no view of another."""
+    return view.layout(shape, strides, offset, size)
+
+
+@unsafe_view.grad
+def _(g: Any, input_shape: Shape) -> Any:
+    return g.reshape(input_shape)
+
+
 @view_op(
     samples=[Sample(((3, 1),), {"size": (2, 3, 4)}), Sample(((),), {"size": (2,)})],
     reference=lambda x, size: np.broadcast_to(x, size),
@@ -164,6 +175,22 @@ def squeeze_dim(shape: Shape, strides: Shape, offset: int, dim: int) -> Layout:
 @squeeze_dim.inverse
 def _(input_shape: Shape, dim: int) -> Any:
     return (unsqueeze, (dim,)) if input_shape and input_shape[dim] == 1 else (alias, ())
+
+
+@view_op(
+    samples=[Sample(((1, 3, 1),), {"dim": 2})],
+    reference=lambda x, dim: np.squeeze(x, dim),
+    name="squeeze_.dim",
+    node="SqueezeBackward4",
+)
+def squeeze_fresh_dim(shape: Shape, strides: Shape, offset: int, dim: int) -> Layout:
+    """`squeeze_dim` of a result that nobody else holds, which PyTorch does in place."""
+    return squeeze_dim.layout(shape, strides, offset, dim)
+
+
+@squeeze_fresh_dim.inverse
+def _(dim: int) -> Any:
+    return unsqueeze, (dim,)
 
 
 @view_op(

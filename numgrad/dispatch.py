@@ -467,12 +467,12 @@ def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
         out = wrap(result, x._device)
         out._view = ViewInfo(base, array.storage.version, not mode.enabled)
         return out
-    facts = {
-        "input_shape": array.shape,
-        "input_strides": array.strides,
-        "input_offset": array.offset,
-        **dict(zip(op.attributes, attributes, strict=True)),
-    }
+    plan = save_plan(op, 1)
+    facts = {name: attributes[j] for name, j in plan.attributes}
+    for name, _ in plan.shapes:
+        facts[name] = array.shape
+    for name in plan.layouts:
+        facts[name] = array.strides if name == "input_strides" else array.offset
     node = node_class(op)((edge,), {}, facts, x._device, 1, (True,))
     out = wrap_result(result, x._device, (node, 0))
     out._view = ViewInfo(base, array.storage.version, False)

@@ -13,6 +13,7 @@ from op_sweep import BOOL, F32, F64, I64, SHAPE, Case
 from simt_runtime import SimulatedRuntime, installed
 
 import numgrad as ng
+import numgrad.testing
 from numgrad.kernels import OPS
 from numgrad.kernels.registry import ElementwiseOp, KernelOp, Sample, Uniform
 from numgrad.testing import GradcheckError

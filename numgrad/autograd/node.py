@@ -308,6 +308,7 @@ class SavePlan:
         self.attributes: list[tuple[str, int]] = []
         self.shapes: list[tuple[str, int]] = []
         self.metas: list[tuple[str, int]] = []
+        self.layouts: list[str] = []  # of a view's input: `input_strides`, `input_offset`
         attributes = list(op.attributes)
         for name in _read_names(op, mask):
             if name in attributes:
@@ -316,6 +317,8 @@ class SavePlan:
                 self.inputs.append((name, op.inputs.index(name)))
             elif name.endswith("_shape"):
                 self.shapes.append((name, op.inputs.index(name.removesuffix("_shape"))))
+            elif op.is_view and name in ("input_strides", "input_offset"):
+                self.layouts.append(name)
             elif name.endswith("_meta"):
                 self.metas.append((name, op.inputs.index(name.removesuffix("_meta"))))
             else:

@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from .. import ops
+from ..dispatch import broadcast_shapes
 from ..ops import linear, sigmoid, tanh
 from ..tensor import Tensor
 
@@ -55,6 +56,8 @@ def mse_loss(
             "Please ensure they have the same size.",
             stacklevel=2,
         )
+        common = broadcast_shapes(tuple(input.shape), tuple(target.shape))
+        input, target = input.expand(common), target.expand(common)
     reduction = resolve_reduction(size_average, reduce, reduction)
     if weight is None:
         _check_reduction(reduction)

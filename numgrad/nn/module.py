@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 from ..autograd.grad_mode import no_grad
+from ..autograd.hooks import RemovableHandle
 from ..device import device as Device
 from ..dtype import dtype as DType
 from ..dtype import float32, float64
 from ..tensor import Tensor
-from ..autograd.hooks import RemovableHandle
 from .parameter import Parameter
 from .state_dict import StateDictMethods, typename
 

@@ -26,7 +26,7 @@ def sub(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
     """`input - alpha * other`, broadcast."""
     if alpha.__class__ is int and alpha == 1:
         return dispatch(kernels.sub, (input, other), (), out)
-    return dispatch(kernels.add_scaled, (input, other, -alpha), (), out)
+    return dispatch(kernels.sub_scaled, (input, other, alpha), (), out)
 
 
 def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:

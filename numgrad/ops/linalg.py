@@ -7,6 +7,8 @@ from typing import Any
 
 from ..dispatch import broadcast_shapes, dispatch
 from ..kernels import linalg as kernels
+from ..kernels import views
+from .shaping import fresh_view
 
 
 def _check_dtypes(a: Any, b: Any) -> None:
@@ -36,13 +38,17 @@ def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1, out: Any = None) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`, `input` broadcast."""
-    if mat1.dim() != 2 or mat2.dim() != 2:
-        raise RuntimeError(f"mat1 must be a matrix, got {mat1.dim()}-D tensor" if mat1.dim() != 2 else "mat2 must be a matrix")
     a, b = mat1._array.shape, mat2._array.shape
+    if len(a) != 2:
+        raise RuntimeError(f"mat1 must be a matrix, got {len(a)}-D tensor")
+    if len(b) != 2:
+        raise RuntimeError(f"mat2 must be a matrix, got {len(b)}-D tensor")
     if a[1] != b[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
-    _check_dtypes(mat1, mat2)
-    if input.dtype is not mat1.dtype:
+    dtype = mat1._array.dtype
+    if mat2._array.dtype is not dtype:
+        _check_dtypes(mat1, mat2)
+    if input._array.dtype is not dtype:
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {input.dtype.scalar_name} and {mat2.dtype.scalar_name}"
         )
@@ -114,7 +120,7 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     if left == 2 and right == 1:
         return mv(input, other)
     if left == 1 and right == 2:
-        return mm(input.unsqueeze(0), other).squeeze(0)
+        return fresh_view(views.squeeze_fresh_dim, mm(input.unsqueeze(0), other), 0)
     return _batched(input, other)
 
 
@@ -125,19 +131,19 @@ def _batched(input: Any, other: Any) -> Any:
         return _batched(input, other.unsqueeze(-1)).squeeze(-1)
     if other.dim() == 2:  # one matrix for the whole batch: a single product of the rows
         rows = input.reshape(-1, input.shape[-1])
-        return mm(rows, other).view(*input.shape[:-1], other.shape[-1])
+        return fresh_view(views.unsafe_view, mm(rows, other), (*input.shape[:-1], other.shape[-1]))
     batch = broadcast_shapes(tuple(input.shape[:-2]), tuple(other.shape[:-2]))
     count = math.prod(batch)
     a = input.expand(*batch, *input.shape[-2:]).reshape(count, *input.shape[-2:])
     b = other.expand(*batch, *other.shape[-2:]).reshape(count, *other.shape[-2:])
-    return bmm(a, b).view(*batch, input.shape[-2], other.shape[-1])
+    return fresh_view(views.unsafe_view, bmm(a, b), (*batch, input.shape[-2], other.shape[-1]))
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """`input @ weight.T + bias` with weight (out_features, in_features): the dense layer."""
-    if input.dim() == 2 and bias is not None:
+    if bias is not None and len(input._array.shape) == 2:
         return addmm(bias, input, weight.t())
-    if bias is not None and input.dim() > 2:
+    if bias is not None and input.dim() != 2 and input.dim():
         rows = input.reshape(-1, input.shape[-1])
         return addmm(bias, rows, weight.t()).view(*input.shape[:-1], weight.shape[0])
     out = matmul(input, weight.t())

@@ -24,8 +24,15 @@ def reshape(input: Any, *shape: Any) -> Any:
     array = input._array
     size = infer_size(as_sizes(shape), array.size)
     if view_strides(array.shape, array.strides, size) is None:
-        input = input.clone()._made_contiguous()
+        return fresh_view(views.unsafe_view, input.clone()._made_contiguous(), size)
     return dispatch(views.view, (input,), (size,))
+
+
+def fresh_view(op: Any, input: Any, attribute: Any) -> Any:
+    """A view op on a result that nobody else holds, so that it counts as no view: it may be detached in place."""
+    result = dispatch(op, (input,), (attribute,))
+    result._view = None
+    return result
 
 
 def t(input: Any) -> Any:
@@ -173,6 +180,8 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     lead = len(shape) - len(target)
     if lead < 0 or any(n not in (1, m) for n, m in zip(target, shape[lead:], strict=True)):
         raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    if not target:
+        return input.sum()
     dims = (*range(lead), *(lead + d for d, n in enumerate(target) if n == 1 and shape[lead + d] != 1))
     out = input.sum(dims, True) if dims else input
     return out.view(target) if lead else out

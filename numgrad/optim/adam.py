@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import dtype as dtypes
 from ..creation import zeros, zeros_like
@@ -24,8 +24,8 @@ class Adam(Optimizer):
 
     The state of a parameter is `step` (a tensor on the CPU), `exp_avg` and `exp_avg_sq`.
 
-    Source: D. Kingma, J. Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1; I. Loshchilov, F. Hutter,
-    "Decoupled weight decay regularization" (2019), algorithm 2.
+    Sources: D. Kingma, J. Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1; I. Loshchilov,
+    F. Hutter, "Decoupled weight decay regularization" (2019), algorithm 2.
 
     >>> w = tensor([1.0], requires_grad=True)
     >>> optimizer = Adam([w], lr=0.1)
@@ -34,10 +34,11 @@ class Adam(Optimizer):
     >>> w
     tensor([0.9000], requires_grad=True)
 
-    Raises ValueError for an option out of range, and NotImplementedError for `amsgrad`, `capturable` and `differentiable`.
+    Raises ValueError for an option out of range, and NotImplementedError for `amsgrad`, `capturable` and
+    `differentiable`.
     """
 
-    _later_options = {
+    _later_options: ClassVar[dict[str, Any]] = {
         "amsgrad": False,
         "maximize": False,
         "foreach": None,

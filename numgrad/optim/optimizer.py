@@ -1,4 +1,4 @@
-"""`Optimizer`: parameter groups, the state of each parameter, and saving both. An optimizer adds how a group is updated.
+"""`Optimizer`: groups of parameters with their options, the state of each parameter, and saving both.
 
 Names, structure of the state dict and messages are PyTorch's. Two things are stricter: loading a state dict copies its
 tensors, so that training on does not change the saved ones, and state whose shape is not its parameter's is refused.
@@ -208,12 +208,12 @@ def _clear(grad: Any) -> None:
 
 
 def _list_params(group: Group) -> None:
-    """Make `group["params"]` a list of tensors, names beside them in `group["param_names"]` when they came with some."""
+    """Make `group["params"]` a list of tensors, with `group["param_names"]` beside it when they came with names."""
     params = group["params"]
     if isinstance(params, set):
         raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-            "change between runs. Please use a list instead."
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+            "will change between runs. Please use a list instead."
         )
     given = [params] if isinstance(params, Tensor) else list(params)
     names = [p[0] for p in given if isinstance(p, tuple)]
@@ -241,7 +241,9 @@ def _check_sizes(groups: list[Group], saved: list[Group]) -> None:
         own, others = len(group["params"]), len(new["params"])
         if own == others:
             continue
-        error = ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        error = ValueError(
+            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+        )
         error.add_note(f"group {i} has {own} parameters in the optimizer and {others} in the state dict")
         if "param_names" in new:
             error.add_note(f"those of the state dict are {', '.join(new['param_names'])}")

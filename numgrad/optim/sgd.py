@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ..creation import empty_like
 from ..dispatch import dispatch
@@ -13,11 +13,11 @@ __all__ = ["SGD"]
 
 
 class SGD(Optimizer):
-    """Gradient descent: `param -= lr * g`, with momentum `buffer = momentum * buffer + (1 - dampening) * g` in place of g.
+    """Gradient descent, `param -= lr * g`.
 
-    The first buffer is g itself. With `nesterov`, `g + momentum * buffer` is what is subtracted. `weight_decay` adds
-    `weight_decay * param` to the gradient, `maximize` climbs. `foreach` and `fused` choose nothing: each parameter is
-    updated by one fused loop.
+    With momentum, `buffer = momentum * buffer + (1 - dampening) * g` stands in place of g; the first buffer is g itself.
+    With `nesterov`, `g + momentum * buffer` does. `weight_decay` adds `weight_decay * param` to the gradient, `maximize`
+    climbs. `foreach` and `fused` choose nothing: each parameter is updated by one fused loop.
 
     Source: I. Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013), in the form
     of PyTorch.
@@ -32,7 +32,13 @@ class SGD(Optimizer):
     Raises ValueError for a negative option, and for `nesterov` without momentum or with dampening.
     """
 
-    _later_options = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
+    _later_options: ClassVar[dict[str, Any]] = {
+        "nesterov": False,
+        "maximize": False,
+        "foreach": None,
+        "differentiable": False,
+        "fused": False,
+    }
 
     def __init__(
         self,
