@@ -27,10 +27,10 @@ DATA = HERE / "data" / "digits.npz"
 PICTURE = HERE / "output" / "digits.png"
 
 SEEDS = (0, 1, 2)
-EPOCHS = 40
+EPOCHS = 60
 BATCH = 64
 LEARNING_RATE = 4e-3  # falls linearly to zero over the training
-NOISE = 0.5  # standard deviation added to the training pixels, which lie in [-1, 1]
+NOISE = 0.4  # standard deviation added to the training pixels, which lie in [-1, 1]
 REQUIRED_ACCURACY = 0.97
 
 

@@ -183,6 +183,11 @@ def _(g):
     return 0
 
 
+@sign.vjp("input")
+def _(g):
+    return g.new_zeros(g.shape)
+
+
 @elementwise(samples=POSITIVE, reference=np.power, name="pow", node="PowBackward0", public=())
 def power(input, exponent):
     """`input` to the power `exponent`, item by item.
@@ -224,9 +229,43 @@ def _(g, input, exponent):
     return 0 if exponent == 0 else g * (exponent * input ** (exponent - 1))
 
 
+@power_tensor.vjp("input")
+def _(g, input, exponent):
+    return where(exponent == 0, 0, g * (exponent * power_tensor(input, exponent - 1)))
+
+
 @power_tensor.grad("exponent")
 def _(g, input, exponent, out):
     return 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
+
+
+@power_tensor.vjp("exponent")
+def _(g, input, exponent, out):
+    return where((input == 0) * (exponent >= 0), 0, g * (out * input.log()))
+
+
+@elementwise(samples=POSITIVE, reference=np.power, name="pow.Scalar", node="PowBackward2", public=())
+def power_scalar(input, exponent):
+    """`pow` of a number with a tensor exponent, `2 ** x` (its nodes are PyTorch's `PowBackward2`)."""
+    return input**exponent
+
+
+@power_scalar.grad("input")
+def _(g, input, exponent):
+    return 0 if exponent == 0 else g * (exponent * input ** (exponent - 1))
+
+
+@power_scalar.grad("exponent")
+def _(g, input, exponent, out):
+    return 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
+
+
+@power_scalar.vjp("exponent")
+def _(g, input, exponent, out):
+    if isinstance(input, (int, float)):
+        log = math.log(input) if input > 0 else -math.inf if input == 0 else math.nan
+        return where(exponent >= 0, 0, g * (out * log)) if input == 0 else g * (out * log)
+    return where((input == 0) * (exponent >= 0), 0, g * (out * input.log()))
 
 
 @elementwise(samples=Uniform(), reference=np.maximum, public=("function", "method"))

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cache, scalar_ir
+from . import cache, scalar_ir, threads
 from .array import Array, Shape, Storage, contiguous_strides
 
 DEVICE = "cpu"
@@ -233,32 +233,25 @@ class FlatPlan:
         self.pattern = pattern
         self.recorders: dict[int, Any] = {}  # how the graph layer records a call, by the inputs that need gradients
 
-    def unary(self, x: Array) -> Array:
-        """`f(x)`."""
-        source = x.flat
-        dtype = self.dtype
-        flat = empty_flat(len(source), dtype)
-        self.kernel(source, flat)
-        return Array(None, dtype, x.shape, x.strides, 0, flat)
-
     def binary(self, x: Array, y: Array) -> Array:
         """`f(x, y)` for two arrays."""
         source = x.flat
         dtype = self.dtype
         flat = empty_flat(len(source), dtype)
-        self.kernel(source, y.flat, flat)
-        return Array(None, dtype, x.shape, x.strides, 0, flat)
-
-    def binary_number(self, x: Array, number: float) -> Array:
-        """`f(x, number)`."""
-        source = x.flat
-        dtype = self.dtype
-        flat = empty_flat(len(source), dtype)
-        self.kernel(source, number, flat)
+        call(self.kernel, (source, y.flat, flat), len(source))
         return Array(None, dtype, x.shape, x.strides, 0, flat)
 
 
 empty_flat = np.empty
+SPLIT = threads.THRESHOLD
+
+
+def call(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None:
+    """Call a flat kernel, in chunks on several threads when it is large."""
+    if size < SPLIT:
+        kernel(*operands)
+    else:
+        threads.run(kernel, operands, size)
 
 
 def gradient_runner(
@@ -273,42 +266,45 @@ def gradient_runner(
     empty = np.empty
 
     def one_of_one(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
-        flat = empty(len(g.flat), dtype)
-        kernel(g.flat, saved[0].flat, flat)
+        x = g.flat
+        flat = empty(len(x), dtype)
+        if len(x) < SPLIT:
+            kernel(x, saved[0].flat, flat)
+        else:
+            threads.run(kernel, (x, saved[0].flat, flat), len(x))
         return (Array(None, dtype, g.shape, g.strides, 0, flat),)
 
     def first_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
-        flat = empty(len(g.flat), dtype)
-        kernel(g.flat, saved[0].flat, flat)
+        x = g.flat
+        flat = empty(len(x), dtype)
+        if len(x) < SPLIT:
+            kernel(x, saved[0].flat, flat)
+        else:
+            threads.run(kernel, (x, saved[0].flat, flat), len(x))
         return (Array(None, dtype, g.shape, g.strides, 0, flat), None)
 
     def second_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
-        flat = empty(len(g.flat), dtype)
-        kernel(g.flat, saved[0].flat, flat)
-        return (None, Array(None, dtype, g.shape, g.strides, 0, flat))
-
-    def first_with_number(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
-        flat = empty(len(g.flat), dtype)
-        kernel(g.flat, saved[0], flat)
-        return (Array(None, dtype, g.shape, g.strides, 0, flat), None)
+        return (None, *one_of_one(g, saved))
 
     def two_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
-        size, shape, strides = len(g.flat), g.shape, g.strides
-        first, second = empty(size, dtype), empty(size, dtype)
-        kernel(g.flat, saved[0].flat, saved[1].flat, first, second)
+        x, shape, strides = g.flat, g.shape, g.strides
+        first, second = empty(len(x), dtype), empty(len(x), dtype)
+        if len(x) < SPLIT:
+            kernel(x, saved[0].flat, saved[1].flat, first, second)
+        else:
+            threads.run(kernel, (x, saved[0].flat, saved[1].flat, first, second), len(x))
         return (Array(None, dtype, shape, strides, 0, first), Array(None, dtype, shape, strides, 0, second))
 
     def any_form(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
         size, shape, strides = len(g.flat), g.shape, g.strides
         outputs = [empty(size, dtype) for _ in range(function.outputs)]
-        kernel(g.flat, *[x.flat if x.__class__ is Array else x for x in saved], *outputs)
+        call(kernel, [g.flat, *[x.flat if x.__class__ is Array else x for x in saved], *outputs], size)
         return [None if r is None else Array(None, dtype, shape, strides, 0, outputs[r]) for r in routes]
 
     spelled_out = {
         ("vv", (0,)): one_of_one,
         ("vv", (0, None)): first_of_two,
         ("vv", (None, 0)): second_of_two,
-        ("vn", (0, None)): first_with_number,
         ("vvv", (0, 1)): two_of_two,
     }
     return spelled_out.get((pattern, routes), any_form)
@@ -345,7 +341,8 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
         if all(n or (x.flat is not None and x.shape == shape) for x, n in zip(values, numbers, strict=True)):
             pattern = "".join("n" if n else "v" for n in numbers)
             kernel = _kernel(function, dtype, result_dtypes, pattern, "flat")
-            kernel(*[x if n else x.flat for x, n in zip(values, numbers, strict=True)], *flats)
+            operands = [x if n else x.flat for x, n in zip(values, numbers, strict=True)]
+            call(kernel, [*operands, *flats], len(flats[0]))
             return
         if (rows := _as_rows(shape, values, numbers)) is not None:
             pattern, operands, (height, width) = rows
@@ -355,7 +352,8 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
     if _same_dense_layout(values, numbers, outputs) and same:
         pattern = "".join("n" if n else "v" for n in numbers)
         kernel = _kernel(function, dtype, result_dtypes, pattern, "flat")
-        kernel(*[x if n else _memory(x) for x, n in zip(values, numbers, strict=True)], *[_memory(o) for o in outputs])
+        operands = [x if n else _memory(x) for x, n in zip(values, numbers, strict=True)]
+        call(kernel, [*operands, *[_memory(o) for o in outputs]], outputs[0].size)
         return
     _map_buffered(function, dtype, wanted, values, numbers, outputs)
 

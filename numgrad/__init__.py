@@ -20,7 +20,7 @@ from .printing import get_printoptions, set_printoptions
 from .random import Generator, initial_seed, manual_seed, rand, rand_like, randint, randn, randn_like, seed
 from .size import Size
 from .tensor import Tensor
-from .threads import get_num_threads, set_num_threads
+from .kernels.threads import get_num_threads, set_num_threads
 from .device import device
 from .dtype import (
     dtype,

@@ -18,9 +18,9 @@ from .autograd import variable
 from .autograd.variable import CLASSES, ViewInfo, wrap, wrap_result
 from .device import CPU, PLAIN, device, merge_contexts
 from .dtype import FROM_NUMPY
-from .kernels import cpu
+from .kernels import cpu, threads
 from .kernels.array import Array
-from .kernels.cpu import empty_flat
+from .kernels.cpu import SPLIT, empty_flat
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
 from .size import Size
 
@@ -90,7 +90,10 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
         recorded = first._requires_grad or first._view is not None
     dtype = plan.dtype
     flat = empty_flat(len(x), dtype)
-    plan.kernel(x, y, flat)
+    if len(x) < SPLIT:
+        plan.kernel(x, y, flat)
+    else:
+        threads.run(plan.kernel, (x, y, flat), len(x))
     result = Array(None, dtype, a.shape, a.strides, 0, flat)
     where = first._device
     if not recorded or not mode.enabled:
@@ -156,7 +159,10 @@ def unary(op: ElementwiseOp, first: Any) -> Any:
         return _elementwise(op, (first,), None)
     dtype = plan.dtype
     flat = empty_flat(len(x), dtype)
-    plan.kernel(x, flat)
+    if len(x) < SPLIT:
+        plan.kernel(x, flat)
+    else:
+        threads.run(plan.kernel, (x, flat), len(x))
     result = Array(None, dtype, a.shape, a.strides, 0, flat)
     where = first._device
     if not (first._requires_grad or first._view is not None) or not mode.enabled:

@@ -13,10 +13,9 @@ from op_sweep import BOOL, F32, F64, I64, SHAPE, Case
 from simt_runtime import SimulatedRuntime, installed
 
 import numgrad as ng
-import numgrad.testing
 from numgrad.kernels import OPS
 from numgrad.kernels.registry import ElementwiseOp, KernelOp, Sample, Uniform
-from numgrad.testing import GradcheckError
+from numgrad.testing import GradcheckError, gradcheck, gradgradcheck
 
 ALL = sorted(OPS)
 ELEMENTWISE = [name for name in ALL if OPS[name].elementwise]
@@ -229,11 +228,72 @@ def test_gradients_of_broadcasts(name, layout):
     sweep.check_gradients(Case(case.op, tuple(change(a) for a in case.arrays), {}))
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["mul", "sigmoid", "maximum"])
+def test_gradients_of_layouts(name, layout):
+    shapes, change = LAYOUTS[layout]
+    case = sweep.elementwise_case(op(name), shapes * len(op(name).inputs))
+    sweep.check_gradients(Case(case.op, tuple((change or np.copy)(a) for a in case.arrays), {}))
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_float32_gradients(name):
+    for case in sweep.cases(op(name)):
+        narrow, wide = case.cast(F32), case.cast(F64)
+        wanted = [i for i, needed in enumerate(sweep.differentiable_inputs(case.op, wide)) if needed]
+        found, expected = (sweep.gradients(case, arrays, wanted) for arrays in (narrow, wide))
+        for one, other in zip(found, expected, strict=True):
+            assert one.dtype == F32
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_of_mixed_dtypes_have_their_inputs_dtype():
+    case = sweep.elementwise_case(op("mul"), [SHAPE, SHAPE])
+    x, y = case.cast(F32)[0], case.cast(F64)[1]
+    sweep.check_values(case, F64, [x, y])
+    first, second = sweep.gradients(case, [x, y], [0, 1])
+    assert (first.dtype, second.dtype) == (F32, F64)
+    integers = np.arange(12).reshape(SHAPE)
+    (g,) = sweep.gradients(case, [x, integers], [0])
+    assert g.dtype == F32
+    sweep.check_both_ways(case, [x, integers], [0])
+
+
+@pytest.mark.parametrize("number", [2, 0.5])
+@pytest.mark.parametrize("name", ["mul", "div", "rsub", "maximum"])
+def test_gradients_beside_numbers(name, number):
+    (x, _) = sweep.elementwise_case(op(name), [SHAPE, SHAPE]).arrays
+    x = ng.from_numpy(x).requires_grad_()
+    gradcheck(lambda x: op(name)(x, number), x, **sweep.FINITE_DIFFERENCES)
+    gradgradcheck(lambda x: op(name)(x, number), x, **sweep.FINITE_DIFFERENCES)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    ("name", "inputs", "i"),
+    [
+        ("relu", [-1.0], 0),
+        ("where", [True, 1.0, 2.0], 2),
+        ("where", [False, 1.0, 2.0], 1),
+        ("maximum", [1.0, 2.0], 0),
+        ("minimum", [1.0, 2.0], 1),
+        ("pow.Tensor", [2.0, 0.0], 0),
+        ("zero", [1.0], 0),
+        ("copy", [1.0, 2.0], 0),
+    ],
+)
+def test_what_does_not_matter_has_gradient_zero_even_of_infinity(name, inputs, i, create_graph):
+    xs = sweep.tensors([np.array([x]) for x in inputs], needs=[k == i for k in range(len(inputs))])
+    out = op(name)(*xs)
+    (g,) = ng.autograd.grad(out, xs[i], ng.full_like(out, math.inf), create_graph=create_graph)
+    assert g.item() == 0
+
+
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, 0.5])
 def test_gradients_of_powers(exponent):
     x = ng.from_numpy(np.array([0.5, 1.5, 2.5])).requires_grad_()
-    ng.testing.gradcheck(lambda x: x**exponent, x, **sweep.FINITE_DIFFERENCES)
-    ng.testing.gradgradcheck(lambda x: x**exponent, x, **sweep.FINITE_DIFFERENCES)
+    gradcheck(lambda x: x**exponent, x, **sweep.FINITE_DIFFERENCES)
+    gradgradcheck(lambda x: x**exponent, x, **sweep.FINITE_DIFFERENCES)
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if not OPS[name].differentiable and not writes(OPS[name])])
@@ -241,6 +301,39 @@ def test_results_without_gradients(name):
     for case in sweep.cases(op(name)):
         inputs = sweep.tensors(case.cast(F64), needs=[a.dtype == F64 for a in case.arrays])
         assert not any(out.requires_grad for out in sweep.call(op(name), inputs, case.attributes))
+
+
+# ---------------------------------------------------------------------------------------------------- in place and out=
+@pytest.mark.parametrize("name", [name for name in ELEMENTWISE if "in-place" in OPS[name].public])
+def test_in_place(name):
+    """The method with an underscore: the same values and gradients, written to the tensor itself."""
+    declared = op(name)
+    case = sweep.elementwise_case(declared, [SHAPE] * len(declared.inputs))
+    (expected,) = (sweep.host(out) for out in sweep.call(declared, sweep.tensors(case.arrays), {}))
+    inputs = sweep.tensors(case.cast(F64), needs=sweep.differentiable_inputs(declared, case.arrays))
+    target = inputs[0].clone()
+    version = target._version
+    assert getattr(target, f"{name}_")(*inputs[1:]) is target
+    assert target._version == version + 1
+    sweep.compare(sweep.host(target), expected.astype(F64))
+    if declared.differentiable:
+        (weights,) = sweep.cotangents([target])
+        found = ng.autograd.grad(target, inputs, ng.from_numpy(weights))
+        for one, other in zip(found, sweep.gradients(case, case.cast(F64), range(len(inputs))), strict=True):
+            sweep.compare(sweep.host(one), other)
+
+
+@pytest.mark.parametrize("change", [np.copy, transposed, strided])
+@pytest.mark.parametrize("name", [name for name in ELEMENTWISE if "function" in OPS[name].public])
+def test_out(name, change):
+    declared = op(name)
+    case = sweep.elementwise_case(declared, [SHAPE] * len(declared.inputs))
+    inputs = sweep.tensors(case.arrays)
+    expected = sweep.host(getattr(ng, name)(*inputs))
+    out = ng.from_numpy(change(np.zeros(SHAPE, expected.dtype)))
+    assert getattr(ng, name)(*inputs, out=out) is out
+    assert out._version == 1
+    sweep.compare(sweep.host(out), expected)
 
 
 # ---------------------------------------------------------------------------------------------------- CUDA
@@ -270,11 +363,42 @@ def test_cuda_broadcasting(cuda_device, name):
         sweep.check_on_cuda(sweep.elementwise_case(op(name), [*shapes, (2, 3)][: len(op(name).inputs)]))
 
 
+@pytest.mark.parametrize("name", sorted(NOT_ON_CUDA))
+def test_cuda_forward_alone(cuda_device, name):
+    for case in cuda_cases(name):
+        sweep.check_values(case, F32, device="cuda")
+        with pytest.raises(NotImplementedError, match=r"has no cuda kernel yet: move its operands with \.to\('cpu'\)"):
+            sweep.gradients(case, case.cast(F32), [0], "cuda")
+
+
 def test_cuda_keeps_its_device(cuda_device):
     for name in ON_CUDA:
         case = cuda_cases(name)[0]
         for out in sweep.call(op(name), sweep.tensors(case.cast(F32), "cuda"), case.attributes, "cuda"):
             assert name == "to_copy" or str(out.device) == "cuda:0"
+
+
+# ---------------------------------------------------------------------------------------------------- a new op
+def test_an_op_needs_its_declaration_alone():
+    """Kernels of both devices and gradients of every order come from the scalar function."""
+
+    def smooth_step(x, width):
+        """0 below 0, 1 above `width`, a cubic between."""
+        t = x / width
+        if t <= 0:
+            return 0
+        return 1 if t >= 1 else t * t * (3 - 2 * t)
+
+    def reference(x, width):
+        t = np.clip(x / width, 0, 1)
+        return t * t * (3 - 2 * t)
+
+    made = ElementwiseOp(smooth_step, samples=(Uniform(away_from=(0.0,)), Uniform(2.5, 3.0)), reference=reference)
+    (case,) = sweep.cases(made)
+    sweep.check_values(case, F64)
+    sweep.check_gradients(case)
+    with installed(SimulatedRuntime(check=False)):
+        sweep.check_on_cuda(case)
 
 
 # ---------------------------------------------------------------------------------------------------- the checker checked

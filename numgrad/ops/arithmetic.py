@@ -39,6 +39,8 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
     Raises RuntimeError for an integer tensor and a negative integer exponent.
     """
+    if input.__class__ not in CLASSES:
+        return dispatch(kernels.power_scalar, (input, exponent), (), out)
     if exponent.__class__ in CLASSES:
         return dispatch(kernels.power_tensor, (input, exponent), (), out)
     if isinstance(exponent, int) and exponent < 0 and not input.dtype.is_floating_point:

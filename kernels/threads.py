@@ -1,0 +1,95 @@
+"""The pool that runs chunks of flat kernels on several threads.
+
+A flat kernel releases the interpreter lock and works on whatever slices it is given, so a large one is split into as many
+chunks as there are threads: no second compiled form is needed. Handing over a chunk costs about 20 us, so only arrays of
+`THRESHOLD` items or more are split. The pool is made at first use, and anew in a forked child, where the parent's threads
+do not exist.
+
+(Numba's own `parallel=True` was tried: its OpenMP layer takes 2-4 us to start but stalls when a core is busy and kills
+a forked child; its workqueue layer aborts the process when two Python threads use it.)
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+THRESHOLD = 1 << 17
+
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_inside = threading.local()
+
+
+def get_num_threads() -> int:
+    """The number of threads that elementwise kernels use for large tensors. BLAS keeps its own."""
+    return _threads
+
+
+def set_num_threads(num: int) -> None:
+    """Set the number of threads that elementwise kernels use for large tensors.
+
+    Raises RuntimeError for less than 1, TypeError for anything but an int.
+    """
+    global _threads
+    if isinstance(num, bool) or not isinstance(num, int):
+        raise TypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if num < 1:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    if num != _threads:
+        _threads = num
+        _forget_pool()
+
+
+def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None:
+    """Call `kernel(*operands)` in chunks: 1-D arrays of `size` items are sliced, numbers are passed on."""
+    count = _threads
+    if count == 1 or getattr(_inside, "pool", False):
+        kernel(*operands)
+        return
+    step = -(-size // count)
+    chunks = [
+        [x[start : start + step] if x.__class__ is np.ndarray else x for x in operands]
+        for start in range(0, size, step)
+    ]
+    pool = _get_pool()
+    futures = [pool.submit(kernel, *chunk) for chunk in chunks[1:]]
+    kernel(*chunks[0])
+    for future in futures:
+        future.result()
+
+
+def _get_pool() -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(max(_threads - 1, 1), "numgrad", initializer=_mark_thread)
+        return _pool
+
+
+def _mark_thread() -> None:
+    _inside.pool = True  # a chunk never waits for another chunk
+
+
+def _forget_pool() -> None:
+    global _pool
+    with _lock:
+        pool, _pool = _pool, None
+    if pool is not None:
+        pool.shutdown(wait=False)
+
+
+def _after_fork() -> None:
+    global _pool, _lock
+    _lock = threading.Lock()
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
