@@ -27,7 +27,7 @@ def _(g):
     return g
 
 
-@elementwise(samples=Uniform(), reference=lambda x, y, a: x + a * y, node="AddBackward0", public=())
+@elementwise(samples=Uniform(), reference=lambda x, y, a: x + a * y, node="AddBackward0", public=(), plain=("alpha",))
 def add_scaled(input, other, alpha):
     """`input + alpha * other`, the form of `add` with a factor."""
     return input + alpha * other
@@ -81,7 +81,7 @@ def _(g):
     return -g
 
 
-@elementwise(samples=Uniform(), reference=lambda x, y: y - x, node="RsubBackward1", bool_error=_NO_BOOL_SUB, public=())
+@elementwise(samples=Uniform(), reference=lambda x, y: y - x, node="RsubBackward1", bool_error=_NO_BOOL_SUB, public=(), plain=("other",))
 def rsub(input, other):
     """Reflected difference, `other - input`."""
     return other - input
@@ -188,7 +188,7 @@ def _(g):
     return g.new_zeros(g.shape)
 
 
-@elementwise(samples=POSITIVE, reference=np.power, name="pow", node="PowBackward0", public=())
+@elementwise(samples=POSITIVE, reference=np.power, name="pow", node="PowBackward0", public=(), plain=("exponent",))
 def power(input, exponent):
     """`input` to the power `exponent`, item by item.
 

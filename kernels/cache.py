@@ -60,7 +60,7 @@ def compile_cached(dispatcher: Any, signature: Any) -> Callable[..., Any]:
     A damaged cache entry (truncated, foreign) is deleted and compiled again, with one warning.
     """
     try:
-        dispatcher.compile(signature)
+        return dispatcher.compile(signature)
     except Exception as error:
         if not _discard_entry(dispatcher):
             raise
@@ -69,8 +69,7 @@ def compile_cached(dispatcher: Any, signature: Any) -> Callable[..., Any]:
             RuntimeWarning,
             stacklevel=2,
         )
-        dispatcher.recompile() if dispatcher.signatures else dispatcher.compile(signature)
-    return next(iter(dispatcher.overloads.values())).entry_point
+        return dispatcher.compile(signature)
 
 
 def _discard_entry(dispatcher: Any) -> bool:

@@ -117,6 +117,7 @@ def _picked(input: np.ndarray, target: np.ndarray, counted: np.ndarray) -> np.nd
         Sample(((3, 4), [1, -100, 3]), {"reduction": "none"}),
     ],
     reference=lambda x, target, reduction, ignore_index: _nll(x, target, reduction, ignore_index),
+    plain=("target",),
 )
 def nll_loss(input, target, *, reduction="mean", ignore_index=-100):
     """Negative log likelihood: minus the item of each row of (n, classes) log-probabilities at its int64 target.

@@ -89,11 +89,12 @@ class Op:
         samples: Any = None,
         differentiable: bool = True,
         memory_bound: bool = False,
+        plain: tuple[str, ...] = (),
     ) -> None:
-        plain = [p for p in parameters.values() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        operands = [p for p in parameters.values() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self.name = name
-        self.variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in plain)
-        self.inputs = tuple(p.name for p in plain)
+        self.variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in operands)
+        self.inputs = tuple(p.name for p in operands)
         self.attributes = {
             p.name: p.default for p in parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY
         }
@@ -103,6 +104,7 @@ class Op:
         self.samples = samples
         self.differentiable = differentiable
         self.memory_bound = memory_bound
+        self.plain = plain  # inputs that are no operands of the graph: `next_functions` leaves them out
         self.rules: dict[str, Rule] = {}
         self.node_class: Any = None  # made by the graph layer at first use
         self.saved_by_mask: dict[int, Any] = {}

@@ -20,7 +20,7 @@ from .device import device as Device
 from .dispatch import NUMBERS, dispatch, operator
 from .dtype import FROM_NUMPY
 from .kernels import arithmetic, comparison, movement
-from .ops import indexing, linalg, reductions, shaping
+from .ops import indexing, linalg, losses, reductions, shaping
 from .ops import arithmetic as arithmetic_ops
 from .ops.dims import wrap_dim
 from .ops.table import bind_methods
@@ -149,7 +149,7 @@ class Tensor(Variable):
     @property
     def T(self) -> Any:
         """Dimensions in reverse order."""
-        return shaping.permute(self, *reversed(range(self.dim()))) if self.dim() != 2 else shaping.transpose(self, 0, 1)
+        return shaping.permute(self, *reversed(range(self.dim())))
 
     @property
     def mT(self) -> Any:
@@ -556,27 +556,27 @@ def _bind_operators() -> None:
     T.__pos__ = lambda self: self
     T.__abs__ = lambda self: dispatch(arithmetic.absolute, (self,))
     T.__pow__ = arithmetic_ops.pow
-    T.__rpow__ = lambda self, other: dispatch(arithmetic.power_tensor, (other, self))
+    T.__rpow__ = lambda self, other: dispatch(arithmetic.power_scalar, (other, self))
     T.__matmul__ = linalg.matmul
     T.__rmatmul__ = lambda self, other: linalg.matmul(interop.as_operand(other, self), self)
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(T, f"__{name}__", _operator(getattr(comparison, name))[0])
     T.__hash__ = object.__hash__
-    T.sub_ = _alpha_in_place(arithmetic.sub, -1)
-    T.add_ = _alpha_in_place(arithmetic.add, 1)
+    T.sub_ = _alpha_in_place(arithmetic.sub, arithmetic.sub_scaled)
+    T.add_ = _alpha_in_place(arithmetic.add, arithmetic.add_scaled)
     T.pow_ = lambda self, exponent: dispatch(
         arithmetic.power_tensor if exponent.__class__ in CLASSES else arithmetic.power, (self, exponent), (), self
     )
 
 
-def _alpha_in_place(op: Any, sign: int) -> Callable[..., Any]:
+def _alpha_in_place(op: Any, scaled: Any) -> Callable[..., Any]:
     def method(self: Any, other: Any, *, alpha: float = 1) -> Any:
         """Add (or subtract) `alpha * other`, in place."""
         if other.__class__ not in OPERANDS:
             other = interop.as_operand(other, self)
         if alpha == 1:
             return dispatch(op, (self, other), (), self)
-        return dispatch(arithmetic.add_scaled, (self, other, sign * alpha), (), self)
+        return dispatch(scaled, (self, other, alpha), (), self)
 
     return method
 
@@ -587,6 +587,7 @@ def _bind_functions() -> None:
     for module, names in (
         (arithmetic_ops, ("add", "sub", "pow")),
         (reductions, ("sum", "mean", "max", "argmax")),
+        (losses, ("log_softmax",)),
         (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
         (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand", "flatten", "select",
                    "narrow", "as_strided", "sum_to_size")),

@@ -178,6 +178,8 @@ def make_gradients(roots: Sequence[Any], given: Sequence[Any]) -> list[Any]:
                 f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and output[{i}] has a shape "
                 f"of {Size(root._array.shape)}."
             )
+        if g._device.hardware != root._device.hardware:
+            raise RuntimeError(f"invalid gradient at index {i} - expected device {root._device} but got {g._device}")
         found.append(g if g._array.dtype is root._array.dtype else g.to(root.dtype))
     return found
 

@@ -107,6 +107,15 @@ class Hooks:
         self.retaining: dict[int, weakref.ref[Any]] = {}
 
 
+def _operand_edges(node: Node, conditions: Sequence[bool]) -> tuple[tuple[Node | None, int], ...]:
+    """Edges of the inputs that PyTorch counts as operands: not of conditions, factors and class indices."""
+    return tuple(
+        (None, 0) if edge is None else edge
+        for name, edge, condition in zip(node.op.inputs, node.edges, conditions, strict=True)
+        if not (condition or name in node.op.plain)
+    )
+
+
 def raise_modified(array: Array, version: int, producer: str | None) -> None:
     """Raise RuntimeError, with PyTorch's text, for a saved array that was written in place since it was saved."""
     current = array.version
@@ -202,6 +211,10 @@ class ElementwiseNode(Node):
         self.recorder = recorder
         self.hooks = None
         self.meta = None
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return _operand_edges(self, [self.recorder.op.scalar.kinds.get(n) == "bool" for n in self.recorder.op.inputs])
 
     def _check_versions(self) -> None:
         versions = self.__dict__.get("versions") or [0] * len(self.saved)
@@ -380,6 +393,10 @@ class OpNode(Node):
                 name = next(n for n, a in saved.items() if a is array)
                 raise_modified(array, version, self._producer(name))
         return saved
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return super().next_functions if self.op.variadic else _operand_edges(self, [False] * len(self.edges))
 
     def _edge_of(self, name: str) -> Edge | None:
         if name.startswith("out"):
