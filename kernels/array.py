@@ -47,6 +47,8 @@ class Array:
 
     __slots__ = ("_ndarray", "_storage", "dtype", "flat", "offset", "shape", "shared", "strides")
 
+    _ndarray: np.ndarray
+
     def __init__(
         self, storage: Storage | None, dtype: np.dtype, shape: Shape, strides: Shape, offset: int = 0, flat: Any = None
     ) -> None:
@@ -92,8 +94,8 @@ class Array:
         try:
             return self._ndarray
         except AttributeError:
-            view = self._ndarray = self._make_ndarray()
-            return view
+            self._ndarray = self._make_ndarray()
+            return self._ndarray
 
     def _make_ndarray(self) -> np.ndarray:
         if self.flat is not None:

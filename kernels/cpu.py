@@ -332,7 +332,7 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
     result_dtypes = tuple(out.dtype for out in outputs)
     same = all(n or x.dtype == w for x, n, w in zip(inputs, numbers, wanted, strict=True))
     dense = all(out.is_contiguous() for out in outputs)
-    values = [
+    values: list[Any] = [
         (x if x.__class__ in (int, float, bool) else x.item()) if n else x
         for x, n in zip(inputs, numbers, strict=True)
     ]
@@ -421,7 +421,7 @@ def _map_buffered(
     kernel = _kernel(function, dtype, computed, pattern, "flat")
     arrays = [x.ndarray for x, n in zip(values, numbers, strict=True) if not n]
     dtypes = [w for w, n in zip(wanted, numbers, strict=True) if not n]
-    iterator = np.nditer(
+    iterator: Any = np.nditer(  # type: ignore[call-overload]  # the stubs do not know the flag 'contig'
         [*arrays, *(out.ndarray for out in outputs)],
         flags=["external_loop", "buffered", "grow_inner"],
         op_flags=[["readonly", "contig", "aligned"]] * len(arrays) + [["writeonly", "contig", "aligned"]] * len(outputs),

@@ -173,7 +173,7 @@ class ElementwiseOp(Op):
     ) -> None:
         scalar = function if isinstance(function, scalar_ir.Function) else None
         if scalar is None:
-            parameters = inspect.signature(function).parameters
+            parameters = dict(inspect.signature(function).parameters)
         else:
             parameters = {
                 p: inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in scalar.parameters

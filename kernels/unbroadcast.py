@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
+from typing import Any
 
 import numpy as np
 
-from . import cpu
+from . import cpu, threads
 from .arithmetic import add
 from .array import Array, Shape, contiguous_strides
 from .movement import backend
@@ -39,19 +39,22 @@ def _sum_to(g: Array, shape: Shape) -> Array:
     return out.view(shape, contiguous_strides(shape), out.offset)
 
 
-@functools.cache
-def _adding(dtype: np.dtype) -> cpu.FlatPlan:
-    return cpu.flat_plan(add.scalar, dtype, (dtype,), "vv")
+_adding: dict[np.dtype, Any] = {}  # the compiled `out = x + y` of each dtype
 
 
 def accumulate(target: Array, g: Array, owned: bool) -> Array:
     """`target + g`, written into `target` when the caller owns it."""
-    if target.flat is not None and g.flat is not None and target.dtype is g.dtype:
-        plan = _adding(g.dtype)
-        if not owned:
-            return plan.binary(target, g)
-        plan.kernel(target.flat, g.flat, target.flat)
-        return target
+    x, y, dtype = target.flat, g.flat, target.dtype
+    if x is not None and y is not None and dtype is g.dtype:
+        kernel = _adding.get(dtype)
+        if kernel is None:
+            kernel = _adding[dtype] = cpu.flat_plan(add.scalar, dtype, (dtype,), "vv").kernel
+        out = target if owned else cpu.empty(target.shape, dtype)
+        if len(x) < cpu.SPLIT:
+            kernel(x, y, out.flat)
+        else:
+            threads.run(kernel, (x, y, out.flat), len(x))
+        return out
     loops = backend(g.device)
     out = target if owned else loops.empty(target.shape, target.dtype, target.device)
     if loops is cpu:

@@ -36,7 +36,7 @@ from numba.extending import intrinsic
 __all__ = ["exp_float32", "exp_float64", "log_float32", "log_float64", "tanh_float32", "tanh_float64"]
 
 # Without the wrappers that make them callable from Python and C, these functions compile in two thirds of the time.
-_inlined = njit(
+_inlined = njit(  # type: ignore[call-overload]  # Numba's stubs leave the wrapper flags out
     fastmath={"contract"}, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
 

@@ -445,7 +445,7 @@ def _edges(op: Op, inputs: Any, where: device) -> tuple[tuple[Any, ...], int]:
 def _input_meta(inputs: tuple[Any, ...], operands: list[Any], shape: Any, compute: Any, target: Array) -> Any:
     """None when every operand is flat, of the result's shape and of the dtype computed in; else how each one was."""
     flat = target.flat is not None
-    meta = []
+    meta: list[Any] = []
     for x, value in zip(inputs, operands, strict=True):
         if x.__class__ not in CLASSES:
             meta.append(None)

@@ -5,10 +5,11 @@ Attributes and conversions are here; operators and the methods of ops are bound 
 
 from __future__ import annotations
 
+import builtins
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import dtype as dtypes
 from . import interop
@@ -47,6 +48,26 @@ class Tensor(Variable):
     __array_ufunc__ = None  # ndarray * tensor then calls Tensor.__rmul__
     __hash__ = object.__hash__
 
+    if TYPE_CHECKING:  # operators and the methods of ops are bound at the end of this file
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __pow__(self, exponent: Any) -> Any: ...
+        def __rpow__(self, base: Any) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __lt__(self, other: Any) -> Any: ...
+        def __le__(self, other: Any) -> Any: ...
+        def __gt__(self, other: Any) -> Any: ...
+        def __ge__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         CLASSES.add(cls)
@@ -65,7 +86,7 @@ class Tensor(Variable):
     @staticmethod
     def _make_subclass(cls: type, data: Any, requires_grad: bool = False) -> Any:  # noqa: PLW0211  (PyTorch's signature)
         """A leaf of class `cls` that shares memory with `data`."""
-        made = object.__new__(cls)
+        made: Any = object.__new__(cls)
         made._array = data._array
         made._device = data._device
         made._edge = None
@@ -325,11 +346,11 @@ class Tensor(Variable):
         differentiate.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # ------------------------------------------------------------------------------------------ conversion
-    def numpy(self, *, force: bool = False) -> Any:
+    def numpy(self, *, force: builtins.bool = False) -> Any:
         """The ndarray that shares memory with a CPU tensor. `force` detaches and moves it first."""
         return interop.to_numpy(self.detach().cpu() if force else self)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> Any:
         found = interop.to_numpy(self)
         return found if dtype is None and not copy else found.astype(dtype or found.dtype, copy=bool(copy))
 
@@ -346,7 +367,7 @@ class Tensor(Variable):
             found = found[0]
         return found
 
-    def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False) -> Any:
+    def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: builtins.bool = False, copy: builtins.bool = False) -> Any:
         """The tensor in another dtype, on another device, or both; itself when nothing changes.
 
         `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`. The autodiff context stays the tensor's own.
@@ -428,7 +449,7 @@ class Tensor(Variable):
             self._array = dense
         return self
 
-    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+    def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Any:
         """Write the items of `src` (broadcast, cast) to the tensor, in place."""
         if src.__class__ not in OPERANDS:
             src = interop.as_operand(src, self)
@@ -436,7 +457,7 @@ class Tensor(Variable):
             src = src.to(device=self._device)
         return dispatch(movement.copy, (self, src), (), self)
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
         """Zeros of a shape, with this tensor's dtype and device."""
         from .creation import zeros
 
@@ -444,7 +465,7 @@ class Tensor(Variable):
             *size, dtype=dtype or self.dtype, device=self._device if device is None else device, requires_grad=requires_grad
         )
 
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
         """Ones of a shape, with this tensor's dtype and device."""
         from .creation import ones
 
@@ -452,13 +473,13 @@ class Tensor(Variable):
             *size, dtype=dtype or self.dtype, device=self._device if device is None else device, requires_grad=requires_grad
         )
 
-    def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:  # type: ignore[valid-type]
+    def uniform_(self, a: builtins.float = 0.0, b: builtins.float = 1.0, *, generator: Any = None) -> Any:
         """Fill with numbers drawn evenly from [a, b)."""
         from .random import draw
 
         return self.copy_(draw("uniform", self._array.shape, self.dtype, self._device, generator) * (b - a) + a)
 
-    def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:  # type: ignore[valid-type]
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Any = None) -> Any:
         """Fill with numbers drawn from a normal distribution."""
         from .random import draw
 
@@ -570,7 +591,7 @@ def _bind_operators() -> None:
 
 
 def _alpha_in_place(op: Any, scaled: Any) -> Callable[..., Any]:
-    def method(self: Any, other: Any, *, alpha: float = 1) -> Any:
+    def method(self: Any, other: Any, *, alpha: builtins.float = 1) -> Any:
         """Add (or subtract) `alpha * other`, in place."""
         if other.__class__ not in OPERANDS:
             other = interop.as_operand(other, self)

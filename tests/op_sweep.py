@@ -1,4 +1,4 @@
-"""What the sweep does with one op of the table: draws its samples, runs it on a device, and checks values and gradients.
+"""What the sweep does with one op of the table: draw its samples, run it on a device, check values and gradients.
 
 The checks take any `Op`, so that tests can hand them a wrong one and see them fail. Inputs are drawn from the op's own
 declaration; expected values come from its `reference` in float64, expected gradients from finite differences.
@@ -182,7 +182,7 @@ def compare(got: np.ndarray, expected: np.ndarray) -> None:
 
 
 def check_gradients(case: Case, device: str = "cpu") -> None:
-    """First and second gradients against finite differences, and both ways of computing gradients against each other."""
+    """First and second gradients against finite differences, and the two ways to compute them against each other."""
     arrays = case.cast(F64)
     needs = differentiable_inputs(case.op, arrays)
     inputs = tensors(arrays, device, needs)
@@ -237,7 +237,7 @@ def second_gradients(case: Case, arrays: Sequence[np.ndarray], device: str = "cp
 
 
 def check_on_cuda(case: Case, second: bool = False) -> None:
-    """Values, gradients and maybe second gradients in float32 on "cuda", against the reference and float64 on the CPU."""
+    """Values, gradients and maybe second ones in float32 on "cuda", against the reference and float64 on the CPU."""
     check_values(case, F32, device="cuda")
     narrow, wide = case.cast(F32), case.cast(F64)
     wanted = [i for i, n in enumerate(differentiable_inputs(case.op, wide)) if n]

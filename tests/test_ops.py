@@ -77,7 +77,8 @@ def test_elementwise_values_of_integers_and_bools(name, dtype):
     assert got.dtype == sweep.result_dtype(op(name), case.arrays, got.dtype)
     # The reference sees bools as the numbers 0 and 1: NumPy has no sign, power or negative of bools.
     masks = [op(name).scalar.kinds.get(n) == "bool" for n in op(name).inputs]
-    wide = [a if m else a.astype(I64 if got.dtype.kind != "f" else F64) for a, m in zip(case.arrays, masks, strict=True)]
+    number = F64 if got.dtype.kind == "f" else I64
+    wide = [a if m else a.astype(number) for a, m in zip(case.arrays, masks, strict=True)]
     sweep.compare(got, case.expected(wide)[0].astype(got.dtype))
 
 
@@ -401,7 +402,7 @@ def test_an_op_needs_its_declaration_alone():
         sweep.check_on_cuda(case)
 
 
-# ---------------------------------------------------------------------------------------------------- the checker checked
+# ---------------------------------------------------------------------------------------------------- the checkers
 def wrong_elementwise():
     def square(x):
         """x * x."""

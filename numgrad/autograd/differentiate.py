@@ -118,15 +118,12 @@ def grad(
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
     gradients = make_gradients(roots, given)
     keep = create_graph if retain_graph is None else bool(retain_graph)
-    for x in wanted:
-        if not x.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
     results = run_backward(
         _root_edges(roots),
         gradients,
         keep_graph=keep,
         create_graph=bool(create_graph),
-        inputs=list(wanted),
+        inputs=wanted,
         accumulate_grad=False,
     )
     if materialize_grads:

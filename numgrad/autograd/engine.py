@@ -6,6 +6,7 @@ very end, so that an error on the way (a freed graph, a modified tensor, a hook 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
@@ -22,7 +23,7 @@ def run_backward(
     *,
     keep_graph: bool,
     create_graph: bool,
-    inputs: list[Any] | None = None,
+    inputs: Sequence[Any] | None = None,
     accumulate_grad: bool = True,
 ) -> list[Any]:
     """Propagate `gradients` from `roots`.
@@ -50,14 +51,15 @@ def run_backward(
 class _Pass:
     """One backward pass: the gradients that have arrived at each node, and the nodes that are ready."""
 
-    def __init__(self, keep: bool, graph: bool, inputs: list[Any] | None, accumulate_grad: bool) -> None:
+    def __init__(self, keep: bool, graph: bool, inputs: Sequence[Any] | None, accumulate_grad: bool) -> None:
         self.keep = keep
         self.graph = graph
         self.tensors = inputs
-        self.inputs = None if inputs is None else [gradient_edge(x) for x in inputs]
+        self.inputs: list[Edge] | None = None if inputs is None else [_required_edge(x) for x in inputs]
         self.accumulate_grad = accumulate_grad
         self.arrived: dict[Node, Any] = {}
         self.owned: set[Node] = set()  # nodes whose (single) arrived gradient is a sum that this pass made
+        self._sum = _add_tensors if graph else accumulate
         self.captured: dict[Edge, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
         self.leaves: list[tuple[Any, Any]] = []
@@ -77,7 +79,7 @@ class _Pass:
         for node in {node for node, _ in roots}:
             if not pending[node]:
                 heappush(ready, (-node.sequence, node))
-        keep, graph, arrived = self.keep, self.graph, self.arrived
+        keep, graph, arrived, owned = self.keep, self.graph, self.arrived, self.owned
         upcoming: Node | None = None  # a ready node that is not on the heap: a chain then never touches it
         while True:
             if upcoming is None:
@@ -105,15 +107,18 @@ class _Pass:
             results = node.apply(g, graph)
             if not keep and node.saved:
                 node.saved = None
-            for edge, result in zip(node.edges, results):  # noqa: B905  (strict costs, and apply gives one for each edge)
-                if edge is None:
+            for link, result in zip(node.edges, results):  # noqa: B905  (strict costs, and apply gives one for each edge)
+                if link is None:
                     continue
-                following = edge[0]
+                following = link[0]
                 if result is not None:
-                    if following.outputs == 1 and following not in arrived:
+                    if following.outputs != 1:
+                        self._arrive(link, result)
+                    elif following not in arrived:
                         arrived[following] = result
                     else:
-                        self._arrive(edge, result)
+                        arrived[following] = self._sum(arrived[following], result, following in owned)
+                        owned.add(following)
                 left = pending[following]
                 if left > 1:
                     pending[following] = left - 1
@@ -137,11 +142,6 @@ class _Pass:
             return
         arrived[node] = self._sum(present, g, node in self.owned)
         self.owned.add(node)
-
-    def _sum(self, present: Any, g: Any, owned: bool) -> Any:
-        if self.graph:
-            return present + g
-        return accumulate(present, g, owned)
 
     def _observe(self, node: Node, g: Any, capturing: set[Edge]) -> Any:
         """Run the hooks of a node's outputs, note captured and retained gradients, and keep a leaf's for the end."""
@@ -189,7 +189,7 @@ class _Pass:
         """Write what the pass found: `.grad` of leaves and of tensors that retain it, or the captured gradients."""
         for tensor, g in self.retained:
             tensor._grad = g
-        if self.tensors is not None:
+        if self.tensors is not None and self.inputs is not None:
             if not self.accumulate_grad:
                 return [self._captured_tensor(edge) for edge in self.inputs]
             for tensor, edge in dict(zip(self.tensors, self.inputs, strict=True)).items():
@@ -224,6 +224,17 @@ class _Pass:
         else:
             accumulate(present._array, g, True)
             present._array.storage.version += 1
+
+
+def _add_tensors(present: Any, g: Any, owned: bool) -> Any:
+    return present + g
+
+
+def _required_edge(tensor: Any) -> Edge:
+    edge = gradient_edge(tensor)
+    if edge is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return edge
 
 
 def _check_replacement(result: Any, tensor: Any) -> None:

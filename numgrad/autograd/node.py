@@ -244,7 +244,12 @@ class ElementwiseNode(Node):
         if graph:
             return self._apply_tensors(g)
         recorder = self.recorder
-        saved = self._unpack()
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(FREED)
+        for value in saved:  # `_unpack`, written out
+            if value.__class__ is Array and value._storage is not None and value._storage.version:
+                self._check_versions()
         if recorder.run is not None and self.meta is None and g.flat is not None:
             return recorder.run(g, saved)
         return self._apply_general(g, saved)
@@ -271,7 +276,7 @@ class ElementwiseNode(Node):
 
     def _run(self, g: Array, saved: Sequence[Any]) -> Sequence[Array]:
         recorder = self.recorder
-        function = recorder.backward.op.scalar  # type: ignore[union-attr]
+        function = recorder.backward.op.scalar
         loops = backend(g.device)
         outs = [loops.empty(g.shape, recorder.dtype, g.device) for _ in range(function.outputs)]
         loops.map(function, recorder.dtype, [g, *saved], outs)

@@ -52,7 +52,7 @@ class Variable:
 
 
 tensor_class: Any = None
-CLASSES: set[type] = set()  # Tensor and its subclasses; membership is how the dispatcher tells tensors from numbers
+CLASSES: Any = set()  # Tensor and its subclasses; membership is how the dispatcher tells tensors from numbers
 
 
 def set_tensor_class(cls: type[Variable]) -> None:

@@ -1,5 +1,7 @@
 """Public functions on tensors: composites of the table's ops, and those made from the table. No kernels here."""
 
+from typing import TYPE_CHECKING, Any
+
 from .arithmetic import add, pow, rsub, sub, where
 from .linalg import addmm, bmm, dot, linear, matmul, mm, mv
 from .losses import cross_entropy, log_softmax, mse_loss, nll_loss
@@ -22,6 +24,11 @@ from .shaping import (
     view,
 )
 from .table import FUNCTIONS
+
+if TYPE_CHECKING:  # the functions of the table have no names that a type checker could read
+
+    def __getattr__(name: str) -> Any: ...
+
 
 globals().update(FUNCTIONS)
 

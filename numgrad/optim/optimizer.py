@@ -173,11 +173,11 @@ class Optimizer:
                 group.setdefault(name, value)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
-        return "\n".join([*lines, ")"])
+            options = "".join(f"    {name}: {group[name]}\n" for name in sorted(group) if name != "params")
+            text += f"\nParameter Group {i}\n{options}"
+        return text + ")"
 
 
 def check_hyperparameter_tensor(name: str, value: Any) -> None:

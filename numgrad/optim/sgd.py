@@ -15,8 +15,8 @@ __all__ = ["SGD"]
 class SGD(Optimizer):
     """Gradient descent, `param -= lr * g`.
 
-    With momentum, `buffer = momentum * buffer + (1 - dampening) * g` stands in place of g (the first buffer is g itself),
-    with `nesterov` as well, `g + momentum * buffer`. `weight_decay` adds `weight_decay * param` to the gradient,
+    With momentum, `buffer = momentum * buffer + (1 - dampening) * g` stands in place of g; the first buffer is g
+    itself. With `nesterov`, `g + momentum * buffer` does. `weight_decay` adds `weight_decay * param` to the gradient,
     `maximize` climbs. `foreach` and `fused` choose nothing: each parameter is updated by one fused loop.
 
     Source: I. Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013), in the form

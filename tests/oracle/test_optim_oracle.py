@@ -184,7 +184,7 @@ def test_a_subclass_written_for_pytorch() -> None:
                 super().__init__(params, {"lr": lr})
 
             @library.no_grad()
-            def step(self, closure: Any = None) -> None:  # noqa: B023
+            def step(self, closure: Any = None) -> None:
                 for group in self.param_groups:
                     for p in group["params"]:
                         if p.grad is None:

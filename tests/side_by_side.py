@@ -1,0 +1,44 @@
+"""The same lines in two libraries: what each shows, raises and warns of, as text that can be compared."""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+import weakref
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+def snippets(text: str) -> list[str]:
+    """One snippet a line; `⏎` stands for a line break within one."""
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def leaf_of(library: ModuleType) -> Any:
+    return lambda *values: library.tensor(list(values) or [1.0, 2.0], requires_grad=True)
+
+
+def shown(library: ModuleType, snippet: str) -> tuple[str, list[tuple[type, str]]]:
+    """What a snippet leaves in `out` (its repr), or raises, and what it warns of."""
+    scope: dict[str, Any] = {
+        "torch": library, "ag": library.autograd, "nn": library.nn, "F": library.nn.functional, "T": library.tensor,
+        "leaf": leaf_of(library), "np": np, "threading": threading, "weakref": weakref,
+    }  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            exec(snippet.replace("⏎", "\n"), scope)
+            text = repr(scope.get("out"))
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+    return neutral(text), [(w.category, str(w.message)) for w in caught]
+
+
+def neutral(text: str) -> str:
+    """A text without what differs by nature: addresses, the library's own name in help and in types of tensors."""
+    text = re.sub(r"0x[0-9a-f]+", "0x", text)
+    text = text.replace("numgrad.", "torch.").replace("set_detect_anomaly(True, check_nan=False)", "set_detect_anomaly(True)")
+    return re.sub(r"(which is output \d+ of \w+?)(Backward\d)?(,)", r"\1\3", text)

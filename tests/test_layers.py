@@ -1,0 +1,122 @@
+"""Imports run one way: nn, optim -> ops, tensor -> autograd -> kernels -> numba, numpy. Read from the sources, not run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNELS = sorted((ROOT / "kernels").rglob("*.py"))
+NUMGRAD = sorted((ROOT / "numgrad").rglob("*.py"))
+NAMES_NUMPY = {"device.py", "dtype.py", "interop.py", "serialization.py"}  # directly under numgrad/
+KERNEL_IMPORTS = {"numpy", "numba", "llvmlite", "ml_dtypes", "scipy"}
+
+# What each part of numgrad/ may not import: modules of numgrad, relative to it.
+ABOVE_AUTOGRAD = {"tensor", "ops", "nn", "optim", "dispatch", "testing", "creation", "random", "interop"}
+FORBIDDEN = {
+    "autograd": ABOVE_AUTOGRAD,
+    "dispatch.py": {"tensor", "ops", "nn", "optim", "creation", "random", "testing"},
+    "ops": {"nn", "optim", "testing"},
+    "tensor.py": {"nn", "optim", "testing"},
+    "creation.py": {"nn", "optim", "testing"},
+    "random.py": {"nn", "optim", "testing"},
+    "nn": {"optim", "testing"},
+    "optim": {"nn", "testing"},
+}
+
+
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    """Absolute names of the modules that a file imports anywhere, those inside functions too, and their lines.
+
+    `from . import x` counts as an import of both the package and `x`.
+    """
+    package = path.relative_to(ROOT).with_suffix("").parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            start = list(package[: len(package) - node.level + 1]) if node.level else []
+            module = ".".join([*start, *(node.module or "").split(".")]).rstrip(".")
+            yield module, node.lineno
+            for alias in node.names:
+                yield f"{module}.{alias.name}", node.lineno
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_there_is_something_to_read():
+    assert len(KERNELS) > 10
+    assert len(NUMGRAD) > 20
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=relative)
+def test_kernels_know_no_graph(path):
+    """Relative imports within the package, and the few libraries below it."""
+    assert path.parent == ROOT / "kernels", "a folder in kernels/ would need its own entry in pyproject.toml"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level <= 1, f"{relative(path)}:{node.lineno} reaches above kernels/"
+    for module, line in imports(path):
+        top = module.split(".")[0]
+        is_ours = top == "kernels"
+        assert is_ours or top in KERNEL_IMPORTS or is_standard(top), f"{relative(path)}:{line} imports {module}"
+
+
+def is_standard(module: str) -> bool:
+    import sys
+
+    return module in sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=relative)
+def test_kernels_name_themselves_relatively(path):
+    """An absolute import of `kernels` would make a second op table, one of `numgrad` a circle."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        for name in names:
+            assert name.split(".")[0] not in ("kernels", "numgrad"), f"{relative(path)}:{node.lineno} imports {name}"
+
+
+@pytest.mark.parametrize("path", NUMGRAD, ids=relative)
+def test_array_libraries_are_named_in_four_files_only(path):
+    if path.parent == ROOT / "numgrad" and path.name in NAMES_NUMPY:
+        return
+    for module, line in imports(path):
+        assert module.split(".")[0] not in ("numpy", "numba", "llvmlite", "scipy", "ml_dtypes"), (
+            f"{relative(path)}:{line} imports {module}"
+        )
+
+
+@pytest.mark.parametrize("path", NUMGRAD, ids=relative)
+def test_no_layer_imports_one_above(path):
+    part = path.relative_to(ROOT / "numgrad").parts[0]
+    for module, line in imports(path):
+        names = module.split(".")
+        if names[0] == "numgrad" and len(names) > 1:
+            assert names[1] not in FORBIDDEN.get(part, ()), f"{relative(path)}:{line} imports {module}"
+
+
+@pytest.mark.parametrize("path", [p for p in NUMGRAD if p.parent.name == "autograd"], ids=relative)
+def test_the_graph_loads_without_the_layers_above(path):
+    """Every import from above that a function makes late is a breach, too: the walk covers function bodies."""
+    assert not {m.split(".")[1] for m, _ in imports(path) if m.startswith("numgrad.")} & ABOVE_AUTOGRAD
+
+
+def test_a_breach_is_found(tmp_path, monkeypatch):
+    package = tmp_path / "numgrad" / "autograd"
+    package.mkdir(parents=True)
+    breach = package / "node.py"
+    breach.write_text("def f():\n    from ..tensor import Tensor\n    import numpy as np\n    from .. import ops\n")
+    monkeypatch.setattr("test_layers.ROOT" if False else f"{__name__}.ROOT", tmp_path)
+    found = {module for module, _ in imports(breach)}
+    assert {"numgrad.tensor", "numpy", "numgrad.ops"} <= found
