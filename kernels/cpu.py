@@ -204,6 +204,11 @@ class Loop:
         )
         source = inspect.getsource(self.function)
         text = source[source.index("def ") :]
+        if not text.startswith(f"def {self.function.__name__}("):
+            raise RuntimeError(
+                f"{self.function.__code__.co_filename} was edited after it was imported, so the source of the kernel "
+                f"{self.function.__name__} can no longer be read: start Python again"
+            )
         title = f"{self.function.__name__}, a handwritten loop"
         header = _header(title, arguments[0].dtype.name).replace('{"contract"}, cache', f"{self.flags}, cache")
         module = cache.load_module(f"{header}@_kernel\n{text}")

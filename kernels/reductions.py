@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .arithmetic import where
 from .array import Array, Shape
 from .cpu import loop
 from .registry import Sample, op
@@ -266,8 +267,8 @@ def _(input: np.ndarray) -> np.ndarray:
 
 @max.grad("input")
 def _(g, input, out):
-    mask = input == out
-    return mask * (g / mask.sum())
+    mask = (input == out) + (input != input)  # a NaN among the items is the result, and equals nothing
+    return where(mask, g / mask.sum(), 0)
 
 
 @op(

@@ -6,79 +6,111 @@ import math
 from typing import Any
 
 from . import dtype as dtypes
+from .autograd.variable import CLASSES
 from .device import CPU, device
 from .dispatch import dispatch
 from .kernels import movement
 from .ops.dims import as_sizes
 
 
-def _filled(size: tuple[int, ...], value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
+def _filled(name: str, size: tuple[int, ...], value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
     if any(n < 0 for n in size):
-        raise RuntimeError(
-            f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
-        )
-    wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype)
+        if name == "zeros":
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
     target = CPU if where is None else device(where).concrete()
     result = dispatch(movement.full, (), (size, value, wanted.name, target))
     return result.requires_grad_leaf(requires_grad)
 
 
-def as_dtype(dtype: Any) -> dtypes.dtype:
-    """The dtype that an argument names. Raises TypeError when it names none."""
+def as_dtype(dtype: Any, name: str) -> dtypes.dtype:
+    """The dtype that an argument of the function `name` gives. Raises TypeError when it is none."""
     found = dtypes.as_dtype(dtype)
     if found is None:
-        raise TypeError(f"dtype must be a numgrad dtype such as numgrad.float32, not {dtype!r}")
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     return found
+
+
+def _sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The ints of `f(2, 3)` or `f((2, 3))`. Raises TypeError, with PyTorch's texts, for anything else."""
+    nested = len(size) == 1 and isinstance(size[0], (tuple, list))
+    for position, n in enumerate(size[0] if nested else size):
+        if hasattr(n, "__index__"):
+            continue
+        kind = type(n).__name__
+        if position:
+            raise TypeError(
+                f"{name}(): argument 'size' failed to unpack the object at pos {position + 1} with error \"type must be "
+                f'tuple of ints,but got {kind}"'
+            )
+        found = f"but found element of type {kind} at pos 0" if nested else f"not {kind}"
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, {found}")
+    return as_sizes(size)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
-    return _filled(as_sizes(size), 0, dtype, device, requires_grad)
+    return _filled("zeros", _sizes("zeros", size), 0, dtype, device, requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
-    return _filled(as_sizes(size), 1, dtype, device, requires_grad)
+    return _filled("ones", _sizes("ones", size), 1, dtype, device, requires_grad)
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A tensor with undefined items."""
-    return _filled(as_sizes(size), None, dtype, device, requires_grad)
+    return _filled("empty", _sizes("empty", size), None, dtype, device, requires_grad)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A tensor with every item `fill_value`, of its dtype unless one is given."""
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    fill_value = _fill_number("full", fill_value)
     if dtype is None:
         dtype = dtypes.of_number(fill_value)
-    return _filled(as_sizes((size,)), fill_value, dtype, device, requires_grad)
+    return _filled("full", _sizes("full", (size,)), fill_value, dtype, device, requires_grad)
 
 
-def _like(x: Any, value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
+def _fill_number(name: str, value: Any) -> Any:
+    """A number, given as one or as a tensor of one item. Raises TypeError for anything else."""
+    if value.__class__ in CLASSES:
+        return value.item()
+    if not hasattr(value, "__float__"):
+        raise TypeError(f"{name}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
+    return value
+
+
+def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
+    if x.__class__ not in CLASSES:
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     return _filled(
-        x._array.shape, value, x.dtype if dtype is None else dtype, x._device if where is None else where, requires_grad
+        name, x._array.shape, value, x.dtype if dtype is None else dtype, x._device if where is None else where, requires_grad
     )
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Zeros with the shape, dtype and device of `input`; it never inherits `requires_grad`."""
-    return _like(input, 0, dtype, device, requires_grad)
+    return _like("zeros_like", input, 0, dtype, device, requires_grad)
 
 
 def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Ones with the shape, dtype and device of `input`."""
-    return _like(input, 1, dtype, device, requires_grad)
+    return _like("ones_like", input, 1, dtype, device, requires_grad)
 
 
 def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Undefined items with the shape, dtype and device of `input`."""
-    return _like(input, None, dtype, device, requires_grad)
+    return _like("empty_like", input, None, dtype, device, requires_grad)
 
 
 def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
     """`fill_value` with the shape, dtype and device of `input`."""
-    return _like(input, fill_value, dtype, device, requires_grad)
+    return _like("full_like", input, _fill_number("full_like", fill_value), dtype, device, requires_grad)
 
 
 def arange(
@@ -95,6 +127,9 @@ def arange(
     """
     if end is None:
         start, end = 0, start
+    for name, value in (("start", start), ("end", end), ("step", step)):
+        if not hasattr(value, "__float__"):
+            raise TypeError(f"arange(): argument '{name}' (position 1) must be Number, not {type(value).__name__}")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -105,7 +140,7 @@ def arange(
         integers = all(isinstance(v, int) for v in (start, end, step))
         wanted = dtypes.int64 if integers else dtypes.get_default_dtype()
     else:
-        wanted = as_dtype(dtype)
+        wanted = as_dtype(dtype, "arange")
     target = CPU if device is None else _device(device).concrete()
     result = dispatch(movement.arange, (), (start, end, step, wanted.name, target))
     return result.requires_grad_leaf(requires_grad)

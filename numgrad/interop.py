@@ -114,16 +114,24 @@ def _as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:
         kind = np.bool_
     else:
         kind = np.int64
-    return np.array(flat, dtype=kind).reshape(shape)
+    try:
+        with np.errstate(over="ignore"):
+            return np.array(flat, dtype=kind).reshape(shape)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
 
 
 def _is_sequence(data: Any) -> bool:
     return isinstance(data, (list, tuple, range)) or (isinstance(data, np.ndarray) and data.ndim > 0)
 
 
+def _is_nested(data: Any) -> bool:
+    return _is_sequence(data) or (data.__class__ in CLASSES and data.dim() > 0)
+
+
 def _shape_of(data: Any) -> tuple[int, ...]:
     shape: list[int] = []
-    while _is_sequence(data) or (data.__class__ in CLASSES and data.dim()):
+    while _is_nested(data):
         shape.append(len(data))
         if not len(data):
             break
@@ -132,21 +140,28 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any]) -> None:
+    """Append the numbers of nested lists to `out`. Raises, with PyTorch's texts, where they do not fill `shape`."""
     if depth == len(shape):
-        if data.__class__ in CLASSES or isinstance(data, np.ndarray):
-            data = data.item()
-        if not isinstance(data, (bool, int, float, np.generic)):
-            if _is_sequence(data):
-                raise ValueError(f"expected sequence of length {len(data)} at dim {depth} (got a number)")
-            raise TypeError(f"new(): data must be numbers or sequences of numbers (got {type(data).__name__})")
-        out.append(data)
+        out.append(_number(data))
         return
-    if not (_is_sequence(data) or (data.__class__ in CLASSES and data.dim())):
-        raise TypeError(f"object of type '{type(data).__name__}' has no len(): expected a sequence at dim {depth}")
+    if not _is_nested(data):
+        raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
     for item in data:
         _flatten(item, shape, depth + 1, out)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, (bool, int, float, np.generic)):
+        return value
+    if _is_sequence(value):
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
+    if value.__class__ in CLASSES or isinstance(value, np.ndarray):
+        return value.item()
+    if isinstance(value, str):
+        raise TypeError("new(): invalid data type 'str'")
+    raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
 
 
 def to_numpy(x: Any) -> Any:

@@ -34,11 +34,12 @@ def shown(library: ModuleType, snippet: str) -> tuple[str, list[tuple[type, str]
             text = repr(scope.get("out"))
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
-    return neutral(text), [(w.category, str(w.message)) for w in caught]
+    return neutral(text), [(w.category, neutral(str(w.message))) for w in caught]
 
 
 def neutral(text: str) -> str:
     """A text without what differs by nature: addresses, the library's own name in help and in types of tensors."""
     text = re.sub(r"0x[0-9a-f]+", "0x", text)
+    text = re.sub(r" \(Triggered internally at .*\)", "", text)
     text = text.replace("numgrad.", "torch.").replace("set_detect_anomaly(True, check_nan=False)", "set_detect_anomaly(True)")
     return re.sub(r"(which is output \d+ of \w+?)(Backward\d)?(,)", r"\1\3", text)

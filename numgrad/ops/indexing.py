@@ -63,3 +63,13 @@ def _select(x: Any, dim: int, item: Any, whole: Any) -> Any:
     if not -extent <= index < extent:
         raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {extent}")
     return dispatch(views.select, (x,), (dim, index + extent if index < 0 else index))
+
+
+def put(input: Any, index: Any, value: Any) -> None:
+    """`input[index] = value`. A whole tensor (`x[:] = value`, `x[...] = value`) is written itself, not through a view."""
+    items = index if isinstance(index, tuple) else (index,)
+    if all(item is Ellipsis or (isinstance(item, slice) and item == slice(None)) for item in items):
+        _expand_ellipsis(items, input.dim())  # for its errors
+        input.copy_(value)
+    else:
+        get(input, index).copy_(value)

@@ -1,0 +1,111 @@
+"""Type promotion, broadcasting of scalars and in-place casts against PyTorch's, over all pairs of kinds of operands."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+import numgrad
+
+torch = pytest.importorskip("torch")
+
+DTYPES = ("float32", "float64", "int64", "bool")
+TENSORS = [(dtype, rank) for dtype in DTYPES for rank in (1, 0)]
+NUMBERS = (True, 3, 2.5)
+OPERANDS: list[Any] = [*TENSORS, *NUMBERS]
+
+OPS = {
+    "add": lambda lib, a, b: a + b,
+    "sub": lambda lib, a, b: a - b,
+    "mul": lambda lib, a, b: a * b,
+    "div": lambda lib, a, b: a / b,
+    "pow": lambda lib, a, b: a**b,
+    "lt": lambda lib, a, b: a < b,
+    "eq": lambda lib, a, b: a == b,
+    "ge": lambda lib, a, b: a >= b,
+    "maximum": lambda lib, a, b: lib.maximum(a, b),
+    "minimum": lambda lib, a, b: lib.minimum(a, b),
+    "where": lambda lib, a, b: lib.where(lib.tensor([True, False]), a, b),
+    "cat": lambda lib, a, b: lib.cat([a, b]),
+    "stack": lambda lib, a, b: lib.stack([a, b]),
+    "mm": lambda lib, a, b: a.view(1, 2) @ b.view(2, 1),
+    "dot": lambda lib, a, b: a @ b,
+    "addmm": lambda lib, a, b: lib.addmm(a, a.view(1, 2), b.view(2, 1)),
+    "mse_loss": lambda lib, a, b: lib.nn.functional.mse_loss(a, b),
+}
+WRITES = ("add_", "sub_", "mul_", "div_", "copy_", "fill_", "pow_")
+UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "abs", "neg", "sum", "mean", "max", "argmax", "reciprocal")
+
+
+def operand(library: Any, kind: Any) -> Any:
+    if not isinstance(kind, tuple):
+        return kind
+    dtype, rank = kind
+    values = [1, 0] if dtype == "bool" else [3, 2]
+    return library.tensor(values if rank else values[0], dtype=getattr(library, dtype))
+
+
+def outcome(call: Any) -> str:
+    try:
+        result = call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return f"{result.dtype} {result.tolist()} {list(result.shape)}"
+
+
+def named(kind: Any) -> str:
+    return f"{kind[0]}-{kind[1]}d" if isinstance(kind, tuple) else repr(kind)
+
+
+PAIRS = [(a, b) for a, b in itertools.product(OPERANDS, OPERANDS) if isinstance(a, tuple) or isinstance(b, tuple)]
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_pairs(name: str) -> None:
+    different = {}
+    for a, b in PAIRS:
+        ours, theirs = [outcome(lambda: OPS[name](lib, operand(lib, a), operand(lib, b))) for lib in (numgrad, torch)]  # noqa: B023
+        if ours != theirs and "invalid combination of arguments" not in theirs:
+            different[named(a), named(b)] = (ours, theirs)
+    assert not different
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes(name: str) -> None:
+    different = {}
+    for a, b in PAIRS:
+        if isinstance(a, tuple):
+            ours, theirs = [outcome(lambda: getattr(operand(lib, a), name)(operand(lib, b))) for lib in (numgrad, torch)]  # noqa: B023
+            if ours != theirs and "invalid combination of arguments" not in theirs:
+                different[named(a), named(b)] = (ours, theirs)
+    assert not different
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name: str) -> None:
+    different = {}
+    for a in TENSORS:
+        if name == "exp" and a[0] == "float32":
+            continue  # the last digit is not PyTorch's
+        ours, theirs = [outcome(lambda: getattr(operand(lib, a), name)()) for lib in (numgrad, torch)]  # noqa: B023
+        if ours.split("[")[0] != theirs.split("[")[0]:
+            different[named(a)] = (ours, theirs)
+    assert not different
+
+
+@pytest.mark.parametrize("a", DTYPES)
+@pytest.mark.parametrize("b", DTYPES)
+def test_promote_types(a: str, b: str) -> None:
+    ours = numgrad.promote_types(getattr(numgrad, a), getattr(numgrad, b))
+    assert repr(ours) == repr(torch.promote_types(getattr(torch, a), getattr(torch, b)))
+
+
+def test_gradients_have_the_dtype_of_their_operand() -> None:
+    for a, b in itertools.product(["float32", "float64"], repeat=2):
+        for rank_a, rank_b in itertools.product([0, 1], repeat=2):
+            shown = []
+            for lib in (numgrad, torch):
+                x, y = operand(lib, (a, rank_a)).requires_grad_(), operand(lib, (b, rank_b)).requires_grad_()
+                (x * y + x / y).sum().backward()
+                shown.append([repr((t.grad.dtype, t.grad.shape)) for t in (x, y)])
+            assert shown[0] == shown[1]
