@@ -14,10 +14,6 @@ from .ops.dims import as_sizes
 
 
 def _filled(name: str, size: tuple[int, ...], value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
-    if any(n < 0 for n in size):
-        if name == "zeros":
-            raise RuntimeError("zeros: Dimension size must be non-negative.")
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
     target = CPU if where is None else device(where).concrete()
     result = dispatch(movement.full, (), (size, value, wanted.name, target))
@@ -32,8 +28,8 @@ def as_dtype(dtype: Any, name: str) -> dtypes.dtype:
     return found
 
 
-def _sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """The ints of `f(2, 3)` or `f((2, 3))`. Raises TypeError, with PyTorch's texts, for anything else."""
+def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The ints of `f(2, 3)` or `f((2, 3))`. Raises with PyTorch's texts: TypeError for no ints, RuntimeError below 0."""
     nested = len(size) == 1 and isinstance(size[0], (tuple, list))
     for position, n in enumerate(size[0] if nested else size):
         if hasattr(n, "__index__"):
@@ -51,17 +47,17 @@ def _sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
-    return _filled("zeros", _sizes("zeros", size), 0, dtype, device, requires_grad)
+    return _filled("zeros", sizes("zeros", size), 0, dtype, device, requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
-    return _filled("ones", _sizes("ones", size), 1, dtype, device, requires_grad)
+    return _filled("ones", sizes("ones", size), 1, dtype, device, requires_grad)
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A tensor with undefined items."""
-    return _filled("empty", _sizes("empty", size), None, dtype, device, requires_grad)
+    return _filled("empty", sizes("empty", size), None, dtype, device, requires_grad)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -71,7 +67,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     fill_value = _fill_number("full", fill_value)
     if dtype is None:
         dtype = dtypes.of_number(fill_value)
-    return _filled("full", _sizes("full", (size,)), fill_value, dtype, device, requires_grad)
+    return _filled("full", sizes("full", (size,)), fill_value, dtype, device, requires_grad)
 
 
 def _fill_number(name: str, value: Any) -> Any:

@@ -527,7 +527,7 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
     found = results if results.__class__ is Array else cpu.from_host(results)
     if out is not None:
         return _copy_to_out(op, inputs, found, out)
-    if not mask:
+    if not mask or found.dtype.kind not in "fc":
         return wrap(found, where)
     node = _record(op, mask, inputs, (found,), attributes, edges, where)
     return wrap_result(found, where, (node, 0))

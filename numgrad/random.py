@@ -8,10 +8,9 @@ from typing import Any
 
 from . import dtype as dtypes
 from .autograd.variable import wrap
-from .creation import as_dtype
+from .creation import as_dtype, sizes
 from .device import CPU, device
 from .kernels import philox
-from .ops.dims import as_sizes
 
 
 class Generator:
@@ -85,8 +84,8 @@ def draw(
     return wrap(target.kernels().from_host(values.reshape(size), target.hardware), target)
 
 
-def _float_dtype(dtype: Any) -> Any:
-    wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype)
+def _float_dtype(name: str, dtype: Any) -> Any:
+    wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
     if not wanted.is_floating_point:
         raise NotImplementedError(f"random draws of dtype {wanted!r}: use randint, or draw floats and convert them")
     return wanted
@@ -96,7 +95,7 @@ def rand(
     *size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
     """Numbers drawn evenly from [0, 1)."""
-    out = draw("uniform", as_sizes(size), _float_dtype(dtype), device, generator)
+    out = draw("uniform", sizes("rand", size), _float_dtype("rand", dtype), device, generator)
     return out.requires_grad_leaf(requires_grad)
 
 
@@ -104,7 +103,7 @@ def randn(
     *size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
     """Numbers drawn from the normal distribution with mean 0 and variance 1."""
-    out = draw("normal", as_sizes(size), _float_dtype(dtype), device, generator)
+    out = draw("normal", sizes("randn", size), _float_dtype("randn", dtype), device, generator)
     return out.requires_grad_leaf(requires_grad)
 
 
@@ -128,8 +127,8 @@ def randint(
         raise TypeError("randint(): needs high and size: randint(high, size) or randint(low, high, size)")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    out = draw("integers", as_sizes((size,)), dtypes.int64, device, generator, low, high)
-    wanted = dtypes.int64 if dtype is None else as_dtype(dtype)
+    out = draw("integers", sizes("randint", (size,)), dtypes.int64, device, generator, low, high)
+    wanted = dtypes.int64 if dtype is None else as_dtype(dtype, "randint")
     return (out if wanted is dtypes.int64 else out.to(wanted)).requires_grad_leaf(requires_grad)
 
 

@@ -29,6 +29,10 @@ from .printing import tensor_repr
 from .size import Size
 
 OPERANDS: set[type] = {*NUMBERS}
+_DETACH_HINT = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
+    "var.detach()."
+)
 
 
 class Tensor(Variable):
@@ -194,7 +198,8 @@ class Tensor(Variable):
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
         if self.grad_fn is not None:
-            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+            remedy = "" if value else _DETACH_HINT
+            raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{remedy}")
         if value and not self._differentiable():
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self._requires_grad = value
@@ -208,10 +213,7 @@ class Tensor(Variable):
             )
         if self.grad_fn is not None:
             if not requires_grad:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-                )
+                raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{_DETACH_HINT}")
             return self
         if requires_grad and not self._differentiable():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -457,6 +459,14 @@ class Tensor(Variable):
             src = src.to(device=self._device)
         return dispatch(movement.copy, (self, src), (), self)
 
+    def fill_(self, value: Any) -> Any:
+        """Set every item to a number or to a 0-d tensor, in place."""
+        if value.__class__ in CLASSES and value.dim():
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
+            )
+        return dispatch(movement.fill, (self, value), (), self)
+
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
         """Zeros of a shape, with this tensor's dtype and device."""
         from .creation import zeros
@@ -500,7 +510,9 @@ class Tensor(Variable):
         )
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if not self.dim() and spec else repr(self)
+        if not spec:
+            return repr(self)
+        return format(self.item(), spec) if not self.dim() else object.__format__(self, spec)
 
     def __len__(self) -> Any:
         if not self.dim():
@@ -518,11 +530,16 @@ class Tensor(Variable):
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         return bool(self.item())
 
+    def _scalar(self) -> Any:
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
     def __float__(self) -> Any:
-        return float(self.item())
+        return float(self._scalar())
 
     def __int__(self) -> Any:
-        return int(self.item())
+        return int(self._scalar())
 
     def __index__(self) -> Any:
         if self._array.dtype.kind == "f" or self._array.size != 1:
@@ -539,7 +556,7 @@ class Tensor(Variable):
         return indexing.get(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        indexing.get(self, index).copy_(value)
+        indexing.put(self, index, value)
 
 
 set_tensor_class(Tensor)
@@ -578,8 +595,8 @@ def _bind_operators() -> None:
     T.__abs__ = lambda self: dispatch(arithmetic.absolute, (self,))
     T.__pow__ = arithmetic_ops.pow
     T.__rpow__ = lambda self, other: dispatch(arithmetic.power_scalar, (other, self))
-    T.__matmul__ = linalg.matmul
-    T.__rmatmul__ = lambda self, other: linalg.matmul(interop.as_operand(other, self), self)
+    T.__matmul__ = _matmul
+    T.__rmatmul__ = lambda self, other: _matmul(interop.as_operand(other, self), self)
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(T, f"__{name}__", _operator(getattr(comparison, name))[0])
     T.__hash__ = object.__hash__
@@ -588,6 +605,14 @@ def _bind_operators() -> None:
     T.pow_ = lambda self, exponent: dispatch(
         arithmetic.power_tensor if exponent.__class__ in CLASSES else arithmetic.power, (self, exponent), (), self
     )
+
+
+def _matmul(first: Any, second: Any) -> Any:
+    if second.__class__ not in CLASSES:
+        second = interop.as_operand(second, first)
+    if second.__class__ not in CLASSES or first.__class__ not in CLASSES:
+        return NotImplemented
+    return linalg.matmul(first, second)
 
 
 def _alpha_in_place(op: Any, scaled: Any) -> Callable[..., Any]:

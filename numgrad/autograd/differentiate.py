@@ -43,12 +43,12 @@ def backward(
         tensor([6.])
     """
     if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
                 "`grad_tensors`."
             )
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         grad_tensors = grad_variables
     wanted = None
     if inputs is not None:
@@ -56,6 +56,8 @@ def backward(
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         _check_inputs(wanted)
+        for x in wanted:
+            x.retain_grad()  # a result among the inputs keeps its gradient from now on, as in PyTorch
     roots = _sequence(tensors)
     given = _sequence(grad_tensors) if grad_tensors is not None else (None,) * len(roots)
     gradients = make_gradients(roots, given)
@@ -108,6 +110,13 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+            "parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if is_grads_batched:
         raise NotImplementedError("is_grads_batched=True is not supported yet: call grad once for each gradient")
     roots = _sequence(outputs)
@@ -128,11 +137,12 @@ def grad(
     )
     if materialize_grads:
         return tuple(x.new_zeros(x.shape) if g is None else g for g, x in zip(results, wanted, strict=True))
-    if not allow_unused and any(g is None for g in results):
-        raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
-            "is the desired behavior."
-        )
+    for i, g in enumerate(results):
+        if g is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
     return tuple(results)
 
 
@@ -158,6 +168,9 @@ def _root_edges(roots: Sequence[Any]) -> list[Any]:
 
 def make_gradients(roots: Sequence[Any], given: Sequence[Any]) -> list[Any]:
     """The gradient to start from at each root. Raises RuntimeError and TypeError with PyTorch's texts."""
+    for g in given:
+        if g is not None and g.__class__ not in CLASSES:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     found = []
@@ -168,8 +181,6 @@ def make_gradients(roots: Sequence[Any], given: Sequence[Any]) -> list[Any]:
             else:
                 found.append(None)
             continue
-        if g.__class__ not in CLASSES:
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         if g._array.shape != root._array.shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and output[{i}] has a shape "
@@ -197,7 +208,7 @@ def warn_non_leaf_grad() -> None:
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
         "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
         "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
-        "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
+        "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
         UserWarning,
         stacklevel=3,
     )
@@ -227,9 +238,10 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         )
     if value._array.shape != tensor._array.shape:
         raise RuntimeError(
-            f"assigned grad has data of a different size"
+            f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
+            f"'{list(tensor._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
         )
 
 
 def _c_name(dtype: Any) -> str:
-    return {"float32": "float", "float64": "double", "int64": "long"}.get(dtype.name, dtype.name)
+    return {"float32": "float", "float64": "double", "int64": "long int"}.get(dtype.name, dtype.name)

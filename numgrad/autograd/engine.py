@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
+from ..dtype import FROM_NUMPY
 from ..kernels.array import Array
 from ..kernels.unbroadcast import accumulate, cloned
 from . import grad_mode
 from .node import AccumulateGrad, Node, gradient_edge
-from .variable import Edge, wrap
+from .variable import Edge, Variable, wrap
 
 
 def run_backward(
@@ -93,7 +94,7 @@ class _Pass:
             g = arrived.pop(node, None)
             if node.__class__ is AccumulateGrad:
                 if node.hooks is None and not capturing:
-                    if g is not None:
+                    if g is not None and node.variable._requires_grad:
                         self.leaves.append((node.variable, g))
                 else:
                     self._observe(node, g, capturing)
@@ -149,7 +150,7 @@ class _Pass:
         hooks = node.hooks
         for number, value in enumerate(slots):
             if value is not None and hooks is not None and number in hooks.tensor:
-                self._untie(node)
+                self.owned.discard(node)
                 value = self._run_hooks(hooks.tensor[number], value, node.device)
                 slots[number] = value
             if value is not None and hooks is not None and number in hooks.retaining:
@@ -159,18 +160,16 @@ class _Pass:
             if (node, number) in capturing:
                 self.captured[node, number] = value
         if isinstance(node, AccumulateGrad) and self.inputs is None and slots[0] is not None:
-            self.leaves.append((node.variable, slots[0]))
+            if node.variable._requires_grad:
+                self.leaves.append((node.variable, slots[0]))
         return slots[0] if node.outputs == 1 else slots
-
-    def _untie(self, node: Node) -> None:
-        self.owned.discard(node)
 
     def _run_hooks(self, hooks: dict[int, Any], g: Any, device: Any) -> Any:
         tensor = self._as_tensor(g, device, shared=True)
         for hook in list(hooks.values()):
             result = hook(tensor)
             if result is not None:
-                _check_replacement(result, tensor)
+                _check_replacement(hook, result, tensor)
                 tensor = result
         if self.graph:
             return tensor
@@ -193,7 +192,7 @@ class _Pass:
             if not self.accumulate_grad:
                 return [self._captured_tensor(edge) for edge in self.inputs]
             for tensor, edge in dict(zip(self.tensors, self.inputs, strict=True)).items():
-                if self.captured.get(edge) is not None:
+                if tensor._edge is None and self.captured.get(edge) is not None:
                     self.leaves.append((tensor, self.captured[edge]))
         for variable, g in self.leaves:
             self._accumulate_leaf(variable, g)
@@ -237,11 +236,17 @@ def _required_edge(tensor: Any) -> Edge:
     return edge
 
 
-def _check_replacement(result: Any, tensor: Any) -> None:
-    if not hasattr(result, "_array"):
-        raise TypeError(f"hook returned {type(result).__name__}, expected a Tensor or None")
-    if result._array.shape != tensor._array.shape:
-        raise RuntimeError("hook '<lambda>' has changed the size of value")
+def _check_replacement(hook: Any, result: Any, tensor: Any) -> None:
+    """Raise, with PyTorch's texts, when what a hook returned cannot stand for the gradient it was given."""
+    if not isinstance(result, Variable):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    name = getattr(hook, "__name__", type(hook).__name__)
+    given, returned = tensor._array, result._array
+    if returned.dtype is not given.dtype:
+        types = [f"torch.{FROM_NUMPY[a.dtype].tensor_name}" for a in (given, returned)]
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {types[0]} got {types[1]})")
+    if returned.shape != given.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
 def _count_dependencies(roots: list[Edge]) -> dict[Node, int]:

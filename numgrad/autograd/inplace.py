@@ -14,7 +14,7 @@ from ..kernels.array import contiguous_strides
 from ..kernels.movement import to_strides
 from ..kernels.views import as_strided
 from . import grad_mode
-from .node import FREED, Node, gradient_edge, regenerate_view
+from .node import FREED, Node, gradient_edge, move_retained, regenerate_view
 from .variable import Edge, Variable, wrap
 
 _NO_GRAD_VIEW = (
@@ -142,6 +142,7 @@ def rebase(target: Any, node: Node) -> None:
     view = target._view
     target._array.storage.writer = node.name()
     if view is None:
+        move_retained(target, (node, 0))
         target._edge = (node, 0)
         target._requires_grad = True
         return

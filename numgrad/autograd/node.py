@@ -81,7 +81,7 @@ class Node:
         return self.sequence
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{type(self).__name__} object at {id(self):#x}>"
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
         """Gradients for each input from the gradient(s) of the output(s).
@@ -116,10 +116,13 @@ def _operand_edges(node: Node, conditions: Sequence[bool]) -> tuple[tuple[Node |
     )
 
 
-def raise_modified(array: Array, version: int, producer: str | None) -> None:
-    """Raise RuntimeError, with PyTorch's text, for a saved array that was written in place since it was saved."""
+def raise_modified(array: Array, version: int, producer: str | None, is_result: bool) -> None:
+    """Raise RuntimeError, with PyTorch's text, for a saved array that was written in place since it was saved.
+
+    A node that saved its own result is named itself; for a saved input it is whatever made, or last wrote, the input.
+    """
     current = array.version
-    name = array.storage.writer or producer
+    name = producer if is_result else array.storage.writer or producer
     origin = f", which is output 0 of {name}," if name else ","
     raise RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -220,7 +223,7 @@ class ElementwiseNode(Node):
         versions = self.__dict__.get("versions") or [0] * len(self.saved)
         for index, value, version in zip(self.recorder.saves, self.saved, versions, strict=True):
             if isinstance(value, Array) and value.version != version:
-                raise_modified(value, version, self._producer(index))
+                raise_modified(value, version, self._producer(index), index == OUT)
 
     def _producer(self, index: int) -> str | None:
         """The name of the node that made a saved array."""
@@ -396,7 +399,7 @@ class OpNode(Node):
         for array, version in zip(saved.values(), self.versions, strict=True):
             if array.version != version:
                 name = next(n for n, a in saved.items() if a is array)
-                raise_modified(array, version, self._producer(name))
+                raise_modified(array, version, self._producer(name), name.startswith("out"))
         return saved
 
     @property
@@ -533,6 +536,16 @@ def regenerate_view(variable: Any) -> None:
         "storage_offset": array.offset,
     }
     node = node_class(as_strided)((gradient_edge(base),), {}, facts, variable._device, 1, (True,))
+    move_retained(variable, (node, 0))
     variable._edge = (node, 0)
     variable._requires_grad = True
     view.version = array.version
+
+
+def move_retained(variable: Any, edge: Edge) -> None:
+    """Keep a tensor's `retain_grad` with it when an in-place write gives it another node."""
+    if variable._retains_grad and variable._edge is not None:
+        node, number = variable._edge
+        if node.hooks is not None:
+            node.hooks.retaining.pop(number, None)
+        edge[0].get_hooks().retaining[edge[1]] = weakref.ref(variable)

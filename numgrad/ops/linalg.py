@@ -18,8 +18,13 @@ def _check_dtypes(a: Any, b: Any) -> None:
         )
 
 
+def _check_not_bool(name: str, x: Any) -> None:
+    if x.dtype.name == "bool":
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+
+
 def _c_name(dtype: Any) -> str:
-    return {"float32": "float", "float64": "double", "int64": "long long", "bool": "bool"}.get(dtype.name, dtype.name)
+    return {"float32": "float", "float64": "double", "int64": "long int", "bool": "bool"}.get(dtype.name, dtype.name)
 
 
 def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
@@ -33,6 +38,8 @@ def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
     if input._array.dtype is not mat2._array.dtype:
         _check_dtypes(input, mat2)
+    if input._array.dtype.kind == "b":
+        _check_not_bool("addmm_impl_cpu_", input)
     return dispatch(kernels.mm, (input, mat2), (), out)
 
 
