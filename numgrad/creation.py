@@ -29,20 +29,13 @@ def as_dtype(dtype: Any, name: str) -> dtypes.dtype:
 
 
 def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """The ints of `f(2, 3)` or `f((2, 3))`. Raises with PyTorch's texts: TypeError for no ints, RuntimeError below 0."""
-    nested = len(size) == 1 and isinstance(size[0], (tuple, list))
-    for position, n in enumerate(size[0] if nested else size):
-        if hasattr(n, "__index__"):
-            continue
-        kind = type(n).__name__
-        if position:
-            raise TypeError(
-                f"{name}(): argument 'size' failed to unpack the object at pos {position + 1} with error \"type must be "
-                f'tuple of ints,but got {kind}"'
-            )
-        found = f"but found element of type {kind} at pos 0" if nested else f"not {kind}"
-        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, {found}")
-    return as_sizes(size)
+    """The shape that a factory is asked for. Raises with PyTorch's texts: TypeError for no ints, RuntimeError below 0."""
+    found = as_sizes(size, name)
+    if any(n < 0 for n in found):
+        if name == "zeros":
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(found)}: {list(found)}")
+    return found
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:

@@ -15,9 +15,10 @@ from .autograd.grad_mode import mode
 from .autograd.inplace import check_overlap, check_writable, rebase
 from .autograd.node import Recorder, gradient_edge, node_class, save_plan
 from .autograd import variable
-from .autograd.variable import CLASSES, ViewInfo, wrap, wrap_result
+from .autograd.variable import CLASSES, ViewInfo, wrap
 from .device import CPU, PLAIN, device, merge_contexts
 from .dtype import FROM_NUMPY
+from .interop import as_operand
 from .kernels import cpu, threads
 from .kernels.array import Array
 from .kernels.cpu import SPLIT, empty_flat
@@ -132,7 +133,7 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
     node = op.node_class(recorder, (edge, edge2), saved, where)
     if written:
         node.versions = _versions(saved)
-    tensor = new(variable.tensor_class)  # wrap_result, written out
+    tensor = new(variable.tensor_class)  # `wrap`, written out
     tensor._array = result
     tensor._device = where
     tensor._edge = (node, 0)
@@ -178,7 +179,7 @@ def unary(op: ElementwiseOp, first: Any) -> Any:
     node = op.node_class(recorder, (edge,), saved, where)
     if a._storage is not None and a._storage.version:
         node.versions = _versions(saved)
-    return wrap_result(result, where, (node, 0))
+    return wrap(result, where, (node, 0))
 
 
 def _new_recorder(op: ElementwiseOp, plan: cpu.FlatPlan, mask: int, where: device) -> Recorder | None:
@@ -197,6 +198,8 @@ def _versions(saved: Any) -> list[int]:
 
 def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
+    if any([x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs]):
+        inputs = _converted(op, inputs)
     where = _device_of(op, inputs)
     compute, result_dtype = _resolve_dtypes(op, inputs)
     shape = _broadcast(op, inputs)
@@ -243,7 +246,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     if in_place:
         rebase(out, node)
         return out
-    return wrap_result(target, where, (node, 0))
+    return wrap(target, where, (node, 0))
 
 
 def _remember_flat_plan(
@@ -316,6 +319,20 @@ def _operand(x: Any, where: device) -> Any:
     return array
 
 
+def _converted(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs with NumPy's scalars and arrays made into numbers and tensors. Raises TypeError for anything else."""
+    like = next((x for x in inputs if x.__class__ in CLASSES), None)
+    found = []
+    for i, x in enumerate(inputs):
+        value = x if x.__class__ in CLASSES or x.__class__ in NUMBERS else as_operand(x, like)
+        if value is NotImplemented:
+            raise TypeError(
+                f"{op.name}(): argument '{op.inputs[i]}' (position {i + 1}) must be Tensor, not {type(x).__name__}"
+            )
+        found.append(value)
+    return tuple(found)
+
+
 _resolved: dict[Any, tuple[Any, Any]] = {}
 
 
@@ -344,12 +361,8 @@ def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
             continue
         if x.__class__ in CLASSES:
             (dims if x._array.shape else zeros).append(FROM_NUMPY[x._array.dtype])
-        elif isinstance(x, NUMBERS):
-            numbers.append(dtypes.of_number(x))
         else:
-            raise TypeError(
-                f"{op.name}(): argument '{op.inputs[i]}' (position {i + 1}) must be Tensor, not {type(x).__name__}"
-            )
+            numbers.append(dtypes.of_number(x))
     promoted = dtypes.promote(dims, zeros, numbers)
     if op.bool_error and (promoted is dtypes.bool_ or (len(inputs) > 1 and dtypes.bool_ in dims + zeros)):
         raise RuntimeError(op.bool_error)
@@ -480,7 +493,7 @@ def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     for name in plan.layouts:
         facts[name] = array.strides if name == "input_strides" else array.offset
     node = node_class(op)((edge,), {}, facts, x._device, 1, (True,))
-    out = wrap_result(result, x._device, (node, 0))
+    out = wrap(result, x._device, (node, 0))
     out._view = ViewInfo(base, array.storage.version, False)
     return out
 
@@ -520,17 +533,17 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
         for i in op.writes:
             inputs[i]._array.storage.version += 1
         return None
-    if op.name == "to_copy":
-        where = device(attributes[1]).concrete().with_context(where.context)
     if op.outputs > 1:
         return _several(op, inputs, attributes, edges, mask, where, results)
     found = results if results.__class__ is Array else cpu.from_host(results)
+    if found.device != where.hardware:  # the op moved its operand
+        where = device(found.device).with_context(where.context)
     if out is not None:
         return _copy_to_out(op, inputs, found, out)
     if not mask or found.dtype.kind not in "fc":
         return wrap(found, where)
     node = _record(op, mask, inputs, (found,), attributes, edges, where)
-    return wrap_result(found, where, (node, 0))
+    return wrap(found, where, (node, 0))
 
 
 def _several(
@@ -542,7 +555,7 @@ def _several(
         return tuple(wrap(a, where) for a in found)
     node = _record(op, mask, inputs, found, attributes, edges, where)
     return tuple(
-        wrap(a, where) if k in op.non_differentiable_outputs else wrap_result(a, where, (node, k))
+        wrap(a, where) if k in op.non_differentiable_outputs else wrap(a, where, (node, k))
         for k, a in enumerate(found)
     )
 

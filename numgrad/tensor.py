@@ -18,17 +18,15 @@ from .autograd.hooks import RemovableHandle
 from .autograd.node import gradient_edge
 from .autograd.variable import CLASSES, Variable, set_tensor_class, wrap
 from .device import device as Device
-from .dispatch import NUMBERS, dispatch, operator
+from .dispatch import dispatch
 from .dtype import FROM_NUMPY
-from .kernels import arithmetic, comparison, movement
-from .ops import indexing, linalg, losses, reductions, shaping
-from .ops import arithmetic as arithmetic_ops
+from .kernels import movement
+from .kernels.array import Array, Storage
+from .ops import indexing, methods, shaping
 from .ops.dims import wrap_dim
-from .ops.table import bind_methods
 from .printing import tensor_repr
 from .size import Size
 
-OPERANDS: set[type] = {*NUMBERS}
 _DETACH_HINT = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
     "var.detach()."
@@ -75,7 +73,6 @@ class Tensor(Variable):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         CLASSES.add(cls)
-        OPERANDS.add(cls)
 
     def __new__(cls, *data: Any) -> Any:
         """A tensor of the default dtype: `Tensor([1, 2])` with these items, `Tensor(2, 3)` undefined of this shape."""
@@ -278,8 +275,6 @@ class Tensor(Variable):
     @property
     def data(self) -> Any:
         """The same memory as a tensor outside the graph. Writes through it are not seen by autograd's checks."""
-        from .kernels.array import Array, Storage
-
         old = self._array
         storage = Storage(old.storage.buffer, old.storage.device)
         return wrap(Array(storage, old.dtype, old.shape, old.strides, old.offset, old.flat), self._device)
@@ -453,8 +448,6 @@ class Tensor(Variable):
 
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Any:
         """Write the items of `src` (broadcast, cast) to the tensor, in place."""
-        if src.__class__ not in OPERANDS:
-            src = interop.as_operand(src, self)
         if src.__class__ in CLASSES and src._device.hardware != self._device.hardware:
             src = src.to(device=self._device)
         return dispatch(movement.copy, (self, src), (), self)
@@ -560,92 +553,4 @@ class Tensor(Variable):
 
 
 set_tensor_class(Tensor)
-OPERANDS.add(Tensor)
-
-
-# ---------------------------------------------------------------------------------------------------- operators
-def _operator(op: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """The forward, reflected and in-place methods of a binary op."""
-
-    def reflected(self: Any, other: Any) -> Any:
-        if other.__class__ not in OPERANDS:
-            other = interop.as_operand(other, self)
-        return other if other is NotImplemented else dispatch(op, (other, self))
-
-    def in_place(self: Any, other: Any) -> Any:
-        if other.__class__ not in OPERANDS:
-            other = interop.as_operand(other, self)
-        return other if other is NotImplemented else dispatch(op, (self, other), (), self)
-
-    return operator(op, interop.as_operand), reflected, in_place
-
-
-def _bind_operators() -> None:
-    T: Any = Tensor
-    T.__add__, _, T.__iadd__ = _operator(arithmetic.add)
-    T.__sub__, _, T.__isub__ = _operator(arithmetic.sub)
-    T.__mul__, _, T.__imul__ = _operator(arithmetic.mul)
-    T.__truediv__, _, T.__itruediv__ = _operator(arithmetic.div)
-    T.__radd__ = operator(arithmetic.add, interop.as_operand)  # the tensor first: that is the fast path
-    T.__rmul__ = operator(arithmetic.mul, interop.as_operand)
-    T.__rsub__ = operator(arithmetic.rsub, interop.as_operand)
-    T.__rtruediv__ = lambda self, other: dispatch(arithmetic.reciprocal, (self,)) * other
-    T.__neg__ = lambda self: dispatch(arithmetic.neg, (self,))
-    T.__pos__ = lambda self: self
-    T.__abs__ = lambda self: dispatch(arithmetic.absolute, (self,))
-    T.__pow__ = arithmetic_ops.pow
-    T.__rpow__ = lambda self, other: dispatch(arithmetic.power_scalar, (other, self))
-    T.__matmul__ = _matmul
-    T.__rmatmul__ = lambda self, other: _matmul(interop.as_operand(other, self), self)
-    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(T, f"__{name}__", _operator(getattr(comparison, name))[0])
-    T.__hash__ = object.__hash__
-    T.sub_ = _alpha_in_place(arithmetic.sub, arithmetic.sub_scaled)
-    T.add_ = _alpha_in_place(arithmetic.add, arithmetic.add_scaled)
-    T.pow_ = lambda self, exponent: dispatch(
-        arithmetic.power_tensor if exponent.__class__ in CLASSES else arithmetic.power, (self, exponent), (), self
-    )
-
-
-def _matmul(first: Any, second: Any) -> Any:
-    if second.__class__ not in CLASSES:
-        second = interop.as_operand(second, first)
-    if second.__class__ not in CLASSES or first.__class__ not in CLASSES:
-        return NotImplemented
-    return linalg.matmul(first, second)
-
-
-def _alpha_in_place(op: Any, scaled: Any) -> Callable[..., Any]:
-    def method(self: Any, other: Any, *, alpha: builtins.float = 1) -> Any:
-        """Add (or subtract) `alpha * other`, in place."""
-        if other.__class__ not in OPERANDS:
-            other = interop.as_operand(other, self)
-        if alpha == 1:
-            return dispatch(op, (self, other), (), self)
-        return dispatch(scaled, (self, other, alpha), (), self)
-
-    return method
-
-
-def _bind_functions() -> None:
-    """Methods that are the public functions of `ops/`, the tensor as their first argument."""
-    T: Any = Tensor
-    for module, names in (
-        (arithmetic_ops, ("add", "sub", "pow")),
-        (reductions, ("sum", "mean", "max", "argmax")),
-        (losses, ("log_softmax",)),
-        (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
-        (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand", "flatten", "select",
-                   "narrow", "as_strided", "sum_to_size")),
-    ):  # fmt: skip
-        for name in names:
-            setattr(T, name, getattr(module, name))
-    T.where = lambda self, condition, other: arithmetic_ops.where(condition, self, other)
-    T.expand_as = lambda self, other: shaping.expand(self, tuple(other.shape))
-    T.view_as = lambda self, other: shaping.view(self, tuple(other.shape))
-    T.reshape_as = lambda self, other: shaping.reshape(self, tuple(other.shape))
-
-
-_bind_operators()
-_bind_functions()
-bind_methods(Tensor)
+methods.bind(Tensor)

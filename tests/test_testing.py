@@ -73,9 +73,9 @@ def test_strides_are_compared_when_asked():
 
 
 def test_own_messages():
-    with pytest.raises(AssertionError, match="^no$"):
+    with pytest.raises(AssertionError, match=r"^no$"):
         assert_close(1, 2, msg="no")
-    with pytest.raises(AssertionError, match="^first\n\nScalars are not equal!"):
+    with pytest.raises(AssertionError, match=r"^first\n\nScalars are not equal!"):
         assert_close(1, 2, msg=lambda text: f"first\n\n{text}")
 
 
@@ -102,7 +102,7 @@ def test_inputs_and_outputs_without_gradients_are_left_alone():
 
 def test_a_wrong_gradient_is_named():
     x, y = leaf(1.0), leaf(0.5, 1.5)
-    with pytest.raises(GradcheckError, match=r"the gradient of input 1 is wrong: along a random direction it gives -?\d"):
+    with pytest.raises(GradcheckError, match=r"the gradient of input 1 is wrong: along a random direction it gives"):
         gradcheck(lambda x, y: x * y * y.detach(), (x, y))
     assert issubclass(GradcheckError, RuntimeError)
     assert gradcheck(lambda x: x * x.detach(), y, raise_exception=False) is False

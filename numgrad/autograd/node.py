@@ -139,10 +139,7 @@ def _variable(array: Array, device: Any, edge: Edge | None) -> Any:
     node, _number = edge
     if isinstance(node, AccumulateGrad):
         return node.variable
-    tensor = wrap(array, device)
-    tensor._edge = edge
-    tensor._requires_grad = True
-    return tensor
+    return wrap(array, device, edge)
 
 
 # ---------------------------------------------------------------------------------------------------- elementwise

@@ -62,24 +62,13 @@ def set_tensor_class(cls: type[Variable]) -> None:
     CLASSES.add(cls)
 
 
-def wrap(array: Array, where: device, new: Any = object.__new__) -> Any:
-    """A new tensor, a leaf that requires no gradient, over an array."""
-    tensor = new(tensor_class)
-    tensor._array = array
-    tensor._device = where
-    tensor._edge = None
-    tensor._requires_grad = False
-    tensor._view = None
-    return tensor
-
-
-def wrap_result(array: Array, where: device, edge: Edge, new: Any = object.__new__) -> Any:
-    """A new tensor over an array, recorded as an output of a node."""
+def wrap(array: Array, where: device, edge: Edge | None = None, new: Any = object.__new__) -> Any:
+    """A new tensor over an array: a leaf that requires no gradient, or the recorded output of a node."""
     tensor = new(tensor_class)
     tensor._array = array
     tensor._device = where
     tensor._edge = edge
-    tensor._requires_grad = True
+    tensor._requires_grad = edge is not None
     tensor._view = None
     return tensor
 

@@ -42,6 +42,8 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     if input.__class__ not in CLASSES:
         return dispatch(kernels.power_scalar, (input, exponent), (), out)
     if exponent.__class__ in CLASSES:
+        if input._array.dtype.kind == "b" and exponent._array.dtype.kind == "b":
+            raise NotImplementedError("\"pow\" not implemented for 'Bool'")
         return dispatch(kernels.power_tensor, (input, exponent), (), out)
     if isinstance(exponent, int) and exponent < 0 and not input.dtype.is_floating_point:
         raise RuntimeError("Integers to negative integer powers are not allowed.")

@@ -37,29 +37,43 @@ def wrap_dims(dim: Any, rank: int) -> tuple[int, ...]:
     return wrapped
 
 
-def as_sizes(sizes: Sequence[Any]) -> tuple[int, ...]:
-    """The ints of `f(2, 3)` or `f((2, 3))`. Raises TypeError for anything else."""
-    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
-        sizes = sizes[0]
-    return tuple(s if s.__class__ is int else _index(s) for s in sizes)
+def as_sizes(sizes: Sequence[Any], name: str, argument: str = "size") -> tuple[int, ...]:
+    """The ints of `f(2, 3)` or `f((2, 3))`. Raises TypeError for anything else, in the name of the function `name`."""
+    nested = len(sizes) == 1 and isinstance(sizes[0], (tuple, list))
+    found = sizes[0] if nested else sizes
+    for position, size in enumerate(found):
+        if size.__class__ is not int and not hasattr(size, "__index__"):
+            raise TypeError(_not_ints(name, argument, position, type(size).__name__, nested))
+    return tuple(s if s.__class__ is int else int(s.__index__()) for s in found)
+
+
+def _not_ints(name: str, argument: str, position: int, kind: str, nested: bool) -> str:
+    if position:
+        return (
+            f"{name}(): argument '{argument}' failed to unpack the object at pos {position + 1} with error \"type must be "
+            f'tuple of ints,but got {kind}"'
+        )
+    found = f"but found element of type {kind} at pos 0" if nested else f"not {kind}"
+    return f"{name}(): argument '{argument}' (position 1) must be tuple of ints, {found}"
 
 
 def infer_size(sizes: tuple[int, ...], numel: int) -> tuple[int, ...]:
     """`sizes` with its -1, if any, replaced. Raises RuntimeError when the number of items does not fit."""
     if -1 not in sizes:
-        if any(s < 0 for s in sizes):
-            raise RuntimeError(f"invalid shape dimension {min(sizes)}")
+        for index, size in enumerate(sizes):
+            if size < 0:
+                raise RuntimeError(f"invalid shape dimension {size} at index {index} of shape {list(sizes)}")
         if math.prod(sizes) != numel:
             raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {numel}")
         return sizes
     if sizes.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     known = math.prod(s for s in sizes if s != -1)
-    if known == 0:
+    if known == 0 and not numel:
         raise RuntimeError(
             f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the unspecified dimension size -1 "
             "can be any value and is ambiguous"
         )
-    if numel % known:
+    if not known or numel % known:
         raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {numel}")
     return tuple(numel // known if s == -1 else s for s in sizes)

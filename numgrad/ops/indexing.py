@@ -11,6 +11,13 @@ from ..kernels import views
 def _expand_ellipsis(index: tuple[Any, ...], rank: int) -> list[Any]:
     used = sum(1 for item in index if item is not None and item is not Ellipsis)
     if used > rank:
+        if not rank and len(index) == 1:
+            raise IndexError(
+                "slice() cannot be applied to a 0-dim tensor."
+                if isinstance(index[0], slice)
+                else "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                "convert a 0-dim tensor to a number"
+            )
         raise IndexError(f"too many indices for tensor of dimension {rank}")
     missing = [slice(None)] * (rank - used)
     if not any(item is Ellipsis for item in index):
@@ -27,7 +34,7 @@ def get(input: Any, index: Any) -> Any:
     items = index if isinstance(index, tuple) else (index,)
     result = input
     dim = 0
-    for item in _expand_ellipsis(items, input.dim()):
+    for position, item in enumerate(_expand_ellipsis(items, input.dim())):
         if item is None:
             result = dispatch(views.unsqueeze, (result,), (dim,))
             dim += 1
@@ -35,14 +42,16 @@ def get(input: Any, index: Any) -> Any:
             result = _slice(result, dim, item)
             dim += 1
         else:
-            result = _select(result, dim, item, input)
+            result = _select(result, dim, item, position)
     return result if result is not input else dispatch(views.alias, (input,))
 
 
 def _slice(x: Any, dim: int, item: slice) -> Any:
     extent = x._array.shape[dim]
     step = 1 if item.step is None else item.step
-    if step <= 0:
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
         raise ValueError("step must be greater than zero")
     start, end, step = item.indices(extent)
     if (start, end, step) == (0, extent, 1):
@@ -50,18 +59,23 @@ def _slice(x: Any, dim: int, item: slice) -> Any:
     return dispatch(views.slice_, (x,), (dim, start, max(start, end), step))
 
 
-def _select(x: Any, dim: int, item: Any, whole: Any) -> Any:
+def _select(x: Any, dim: int, item: Any, position: int) -> Any:
     if isinstance(item, bool):
         raise NotImplementedError("indexing with a bool is not supported yet: use numgrad.where, or basic slices")
     try:
         index = item.__index__()
     except (AttributeError, TypeError):
+        if isinstance(item, (float, str)) or item is Ellipsis:
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+                f"{type(item).__name__})"
+            ) from None
         raise NotImplementedError(
             f"indexing with {type(item).__name__} is not supported yet: only ints, slices, None and Ellipsis are"
         ) from None
     extent = x._array.shape[dim]
     if not -extent <= index < extent:
-        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {extent}")
+        raise IndexError(f"index {index} is out of bounds for dimension {position} with size {extent}")
     return dispatch(views.select, (x,), (dim, index + extent if index < 0 else index))
 
 

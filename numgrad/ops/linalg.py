@@ -8,7 +8,7 @@ from typing import Any
 from ..dispatch import broadcast_shapes, dispatch
 from ..kernels import linalg as kernels
 from ..kernels import views
-from .shaping import fresh_view
+from .shaping import expanded_size, fresh_view
 
 
 def _check_dtypes(a: Any, b: Any) -> None:
@@ -53,12 +53,16 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1
     if a[1] != b[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
     dtype = mat1._array.dtype
-    if mat2._array.dtype is not dtype:
+    if input._array.dtype is not dtype or mat2._array.dtype is not dtype:
+        if input.dtype is not mat2.dtype:
+            raise RuntimeError(
+                f"self and mat2 must have the same dtype, but got {input.dtype.scalar_name} and {mat2.dtype.scalar_name}"
+            )
         _check_dtypes(mat1, mat2)
-    if input._array.dtype is not dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {input.dtype.scalar_name} and {mat2.dtype.scalar_name}"
-        )
+    if input._array.shape != (b[1],):
+        expanded_size(input, (a[0], b[1]))  # for its errors
+    if dtype.kind == "b":
+        _check_not_bool("addmm_impl_cpu_", mat1)
     if beta != 1:
         input = input * beta
     if alpha != 1:
@@ -75,6 +79,7 @@ def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
             "dot : expected both vectors to have same dtype, but found "
             f"{input.dtype.scalar_name} and {tensor.dtype.scalar_name}"
         )
+    _check_not_bool("dot", input)
     if input.shape != tensor.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{input.numel()}] and src [{tensor.numel()}] to have the same "
@@ -89,7 +94,9 @@ def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
         raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.dim()}, {vec.dim()}")
     if input.shape[1] != vec.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})")
-    _check_dtypes(input, vec)
+    if input.dtype is not vec.dtype:
+        own, other = vec.dtype.scalar_name, input.dtype.scalar_name
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {own}, {other}, and {own}")
     return dispatch(kernels.mv, (input, vec), (), out)
 
 
@@ -102,7 +109,8 @@ def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
         )
-    _check_dtypes(input, mat2)
+    if input.dtype is not mat2.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {mat2.dtype.scalar_name}")
     return dispatch(kernels.bmm, (input, mat2), (), out)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..autograd.variable import CLASSES
 from ..dispatch import broadcast_shapes, dispatch
 from ..kernels import losses as kernels
 from ..size import Size
@@ -24,7 +25,11 @@ def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
         input = input.to(dtype)
     if dim is None:
         raise TypeError("log_softmax() missing the argument 'dim': name the dimension whose items sum to one")
-    return dispatch(kernels.log_softmax, (input,), (wrap_dim(dim, input.dim()),))
+    wrapped = wrap_dim(dim, input.dim())
+    if input._array.dtype.kind != "f":
+        last = "_lastdim" if wrapped == max(input.dim() - 1, 0) else ""
+        raise NotImplementedError(f"\"log_softmax{last}_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
+    return dispatch(kernels.log_softmax, (input,), (wrapped,))
 
 
 def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
@@ -34,7 +39,7 @@ def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: st
     """
     _check_reduction(reduction)
     if target._array.dtype.name != "int64":
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     if input.dim() == 1:
         out = nll_loss(input.unsqueeze(0), target.reshape(1), ignore_index=ignore_index, reduction=reduction)
         return out.squeeze(0) if reduction == "none" else out
@@ -67,6 +72,12 @@ def cross_entropy(
         tensor(1.3863)
     """
     _check_reduction(reduction)
+    if target.__class__ not in CLASSES:
+        raise TypeError(f"cross_entropy_loss(): argument 'target' (position 2) must be Tensor, not {type(target).__name__}")
+    if not input.dim():
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}"
+        )
     return nll_loss(
         log_softmax(input, 0 if input.dim() == 1 else 1), target, ignore_index=ignore_index, reduction=reduction
     )
@@ -89,4 +100,6 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
 
         common = promote_types(input.dtype, target.dtype)
         input, target = input.to(common), target.to(common)
+    if input._array.dtype.kind != "f":
+        raise NotImplementedError(f"\"mse_cpu\" not implemented for '{input.dtype.scalar_name}'")
     return dispatch(kernels.mse_loss, (input, target), (reduction,))

@@ -23,6 +23,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
         >>> ng.ones(2, 3).sum(1)
         tensor([3., 3.])
     """
+    _check_tensor("sum", input)
     if dtype is not None:
         input = input.to(dtype)
     if dim is None and not keepdim:
@@ -38,11 +39,13 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
     Raises RuntimeError for integer and bool tensors.
     """
+    _check_tensor("mean", input)
     if dtype is not None:
         input = input.to(dtype)
     if not input.dtype.is_floating_point:
+        which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
             f"Got: {input.dtype.scalar_name}"
         )
     if dim is None and not keepdim:
@@ -60,6 +63,7 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
         RuntimeError: all items of an empty tensor.
         IndexError: a dimension of extent 0, or out of range.
     """
+    _check_tensor("max", input)
     if dim.__class__ in CLASSES:
         other = dim
     if other is not None:
@@ -73,6 +77,9 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """First index of the largest item, of all items or along `dim`."""
+    _check_tensor("argmax", input)
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("argmax(): does not support bool input")
     if dim is None:
         if not input.numel():
             raise IndexError("argmax(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -81,6 +88,11 @@ def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     d = wrap_dim(dim, input.dim())
     _check_extent("argmax", input, d)
     return dispatch(reductions.argmax, (input,), (d, bool(keepdim)))
+
+
+def _check_tensor(name: str, input: Any) -> None:
+    if input.__class__ not in CLASSES:
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
 def _check_extent(name: str, input: Any, dim: int) -> None:

@@ -16,13 +16,13 @@ from .dims import as_sizes, infer_size, wrap_dim, wrap_dims
 def view(input: Any, *size: Any) -> Any:
     """The same items under another shape, sharing memory. One size may be -1."""
     array = input._array
-    return dispatch(views.view, (input,), (infer_size(as_sizes(size), array.size),))
+    return dispatch(views.view, (input,), (infer_size(as_sizes(size, "view"), array.size),))
 
 
 def reshape(input: Any, *shape: Any) -> Any:
     """The same items under another shape: a view where the layout allows it, else a copy."""
     array = input._array
-    size = infer_size(as_sizes(shape), array.size)
+    size = infer_size(as_sizes(shape, "reshape", "shape"), array.size)
     if view_strides(array.shape, array.strides, size) is None:
         return fresh_view(views.unsafe_view, input.clone()._made_contiguous(), size)
     return dispatch(views.view, (input,), (size,))
@@ -50,7 +50,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
 
 def permute(input: Any, *dims: Any) -> Any:
     """Dimensions in another order, as a view."""
-    order = as_sizes(dims)
+    order = as_sizes(dims, "permute", "dims")
     rank = input.dim()
     if len(order) != rank:
         raise RuntimeError(
@@ -74,12 +74,19 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 
 def unsqueeze(input: Any, dim: int) -> Any:
     """With a new dimension of extent 1 at `dim`."""
+    if not hasattr(dim, "__index__"):
+        raise TypeError(f"unsqueeze(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     return dispatch(views.unsqueeze, (input,), (wrap_dim(dim, input.dim() + 1),))
 
 
 def expand(input: Any, *sizes: Any) -> Any:
     """Dimensions of extent 1 repeated to `sizes`, as a view; -1 keeps an extent."""
-    size = as_sizes(sizes)
+    size = expanded_size(input, as_sizes(sizes, "expand"))
+    return dispatch(views.expand, (input,), (size,))
+
+
+def expanded_size(input: Any, size: tuple[int, ...]) -> tuple[int, ...]:
+    """`size` with its -1 replaced. Raises RuntimeError, with PyTorch's texts, when `input` does not expand to it."""
     shape = input._array.shape
     lead = len(size) - len(shape)
     if lead < 0:
@@ -93,8 +100,7 @@ def expand(input: Any, *sizes: Any) -> Any:
         if new == -1:
             if old is None:
                 raise RuntimeError(
-                    f"expand({_tensor_text(input)}, size={list(size)}): the expanded size of the tensor (-1) isn't "
-                    f"allowed in a leading, non-existing dimension {d}"
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}"
                 )
             out[d] = old
         elif old is not None and old not in (1, new):
@@ -102,7 +108,7 @@ def expand(input: Any, *sizes: Any) -> Any:
                 f"The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton "
                 f"dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
             )
-    return dispatch(views.expand, (input,), (tuple(out),))
+    return tuple(out)
 
 
 def _tensor_text(input: Any) -> str:
@@ -160,6 +166,8 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
     """Any layout over the tensor's storage, as a view."""
     offset = input._array.offset if storage_offset is None else storage_offset
     layout = (tuple(size), tuple(stride), offset)
+    if len(layout[0]) != len(layout[1]):
+        raise RuntimeError("mismatch in length of strides and shape")
     buffer = input._array.storage.buffer
     if views.storage_extent(layout) > getattr(buffer, "size", views.storage_extent(layout)):
         itemsize = input._array.dtype.itemsize
@@ -173,7 +181,7 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
 
 def sum_to_size(input: Any, *size: Any) -> Any:
     """The sum over the dimensions along which `size` was broadcast to the tensor's shape."""
-    target = as_sizes(size)
+    target = as_sizes(size, "sum_to_size")
     shape = input._array.shape
     if shape == target:
         return input
@@ -195,8 +203,8 @@ def _promoted(tensors: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _check_tensors(name: str, tensors: Any) -> None:
-    if tensors.__class__ in CLASSES:
-        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
     for i, x in enumerate(tensors):
         if x.__class__ not in CLASSES:
             raise TypeError(
@@ -208,7 +216,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors joined along an existing dimension; their other extents must be equal."""
     _check_tensors("cat", tensors)
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, x in enumerate(tensors):
         if not x.dim():
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import OPS
 from ..kernels.registry import ElementwiseOp
 
 
 def _define(name: str, source: str, op: ElementwiseOp, where: str) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {"dispatch": dispatch, "op": op}
+    namespace: dict[str, Any] = {"dispatch": dispatch, "op": op, "CLASSES": CLASSES, "not_a_tensor": not_a_tensor}
     exec(compile(source, f"<numgrad {where} {name}>", "exec"), namespace)
     function = namespace[name]
     function.__doc__ = op.doc
@@ -19,10 +20,16 @@ def _define(name: str, source: str, op: ElementwiseOp, where: str) -> Callable[.
     return function
 
 
+def not_a_tensor(op: ElementwiseOp, value: Any) -> TypeError:
+    """The error about a first argument that is no tensor."""
+    return TypeError(f"{op.name}(): argument '{op.inputs[0]}' (position 1) must be Tensor, not {type(value).__name__}")
+
+
 def function_of(op: ElementwiseOp) -> Callable[..., Any]:
     """`numgrad.f(input, ..., *, out=None)`."""
     names = ", ".join(op.inputs)
-    source = f"def {op.name}({names}, *, out=None):\n    return dispatch(op, ({names},), (), out)\n"
+    check = "    if input.__class__ not in CLASSES:\n        raise not_a_tensor(op, input)\n" if len(op.inputs) == 1 else ""
+    source = f"def {op.name}({names}, *, out=None):\n{check}    return dispatch(op, ({names},), (), out)\n"
     return _define(op.name, source, op, "function")
 
 

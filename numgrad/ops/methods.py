@@ -1,0 +1,90 @@
+"""Operators and methods of `Tensor` that are ops: of the table, and the public functions of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.variable import CLASSES
+from ..dispatch import dispatch, operator
+from ..interop import as_operand
+from ..kernels import arithmetic as table
+from ..kernels import comparison
+from . import arithmetic, linalg, losses, reductions, shaping
+from .table import bind_methods
+
+FUNCTIONS = (
+    (arithmetic, ("add", "sub", "pow")),
+    (reductions, ("sum", "mean", "max", "argmax")),
+    (losses, ("log_softmax",)),
+    (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
+    (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),
+    (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
+)
+
+
+def bind(cls: Any) -> None:
+    """Give the tensor class its operators and the methods that are ops."""
+    _bind_operators(cls)
+    for module, names in FUNCTIONS:
+        for name in names:
+            setattr(cls, name, getattr(module, name))
+    cls.where = lambda self, condition, other: arithmetic.where(condition, self, other)
+    cls.expand_as = lambda self, other: shaping.expand(self, tuple(other.shape))
+    cls.view_as = lambda self, other: shaping.view(self, tuple(other.shape))
+    cls.reshape_as = lambda self, other: shaping.reshape(self, tuple(other.shape))
+    cls.add_ = _scaled_in_place(table.add, table.add_scaled)
+    cls.sub_ = _scaled_in_place(table.sub, table.sub_scaled)
+    cls.pow_ = _pow_in_place
+    bind_methods(cls)
+
+
+def _bind_operators(cls: Any) -> None:
+    for name, op in (("add", table.add), ("sub", table.sub), ("mul", table.mul), ("truediv", table.div)):
+        setattr(cls, f"__{name}__", operator(op, as_operand))
+        setattr(cls, f"__i{name}__", _in_place(op))
+    # Reflected ones put the tensor first: that is where the fast path looks for it.
+    for name, op in (("radd", table.add), ("rmul", table.mul), ("rsub", table.rsub)):
+        setattr(cls, f"__{name}__", operator(op, as_operand))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(cls, f"__{name}__", operator(getattr(comparison, name), as_operand))
+    cls.__hash__ = object.__hash__
+    cls.__rtruediv__ = lambda self, other: dispatch(table.reciprocal, (self,)) * other
+    cls.__neg__ = lambda self: dispatch(table.neg, (self,))
+    cls.__pos__ = lambda self: self
+    cls.__abs__ = lambda self: dispatch(table.absolute, (self,))
+    cls.__pow__ = arithmetic.pow
+    cls.__rpow__ = lambda self, base: dispatch(table.power_scalar, (base, self))
+    cls.__matmul__ = _matmul
+    cls.__rmatmul__ = lambda self, other: _matmul(as_operand(other, self), self)
+
+
+def _in_place(op: Any) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Any:
+        return dispatch(op, (self, other), (), self)
+
+    return method
+
+
+def _scaled_in_place(op: Any, scaled: Any) -> Callable[..., Any]:
+    def method(self: Any, other: Any, *, alpha: float = 1) -> Any:
+        """Add (or subtract) `alpha * other`, in place."""
+        if alpha == 1:
+            return dispatch(op, (self, other), (), self)
+        return dispatch(scaled, (self, other, alpha), (), self)
+
+    return method
+
+
+def _pow_in_place(self: Any, exponent: Any) -> Any:
+    """Raise to a power, in place."""
+    op = table.power_tensor if exponent.__class__ in CLASSES else table.power
+    return dispatch(op, (self, exponent), (), self)
+
+
+def _matmul(first: Any, second: Any) -> Any:
+    if second.__class__ not in CLASSES:
+        second = as_operand(second, first)
+    if second.__class__ not in CLASSES or first.__class__ not in CLASSES:
+        return NotImplemented
+    return linalg.matmul(first, second)
