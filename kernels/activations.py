@@ -33,7 +33,7 @@ def _(g, out):
 
 
 @elementwise(samples=Uniform(away_from=(0.0,)), reference=lambda x: np.maximum(x, 0), backward_name="threshold_backward",
-             bool_error="Boolean inputs not supported for relu")  # fmt: skip
+             bool_error=RuntimeError("Boolean inputs not supported for relu"))  # fmt: skip
 def relu(input):
     """The positive part, max(input, 0). Its gradient at 0 is 0; NaN stays NaN."""
     return 0 if input < 0 else input

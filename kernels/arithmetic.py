@@ -9,6 +9,7 @@ import numpy as np
 from .registry import Uniform, elementwise
 
 POSITIVE = Uniform(0.2, 3.0)
+_NO_BOOL_POW = NotImplementedError("\"pow\" not implemented for 'Bool'")
 
 
 @elementwise(samples=Uniform(), reference=np.add, public=())
@@ -43,7 +44,7 @@ def _(g, alpha):
     return g * alpha
 
 
-@elementwise(samples=Uniform(), reference=lambda x, y, a: x - a * y, node="SubBackward0", public=())
+@elementwise(samples=Uniform(), reference=lambda x, y, a: x - a * y, node="SubBackward0", public=(), plain=("alpha",))
 def sub_scaled(input, other, alpha):
     """`input - alpha * other`, the form of `sub` with a factor."""
     return input - alpha * other
@@ -59,9 +60,11 @@ def _(g, alpha):
     return -(g * alpha)
 
 
-_NO_BOOL_SUB = (
+_NO_BOOL_SUB = RuntimeError(
     "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
-    "`~` or `logical_not()` operator instead."
+    "`~` or `logical_not()` operator instead.",
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+    "instead.",
 )
 
 
@@ -143,8 +146,10 @@ def _(g, out):
 @elementwise(
     samples=Uniform(),
     reference=np.negative,
-    bool_error="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
-    "the `~` or `logical_not()` operator instead.",
+    bool_error=RuntimeError(
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead."
+    ),
 )
 def neg(input):
     """`-input`."""
@@ -156,7 +161,12 @@ def _(g):
     return -g
 
 
-@elementwise(samples=Uniform(away_from=(0.0,)), reference=np.abs, name="abs")
+@elementwise(
+    samples=Uniform(away_from=(0.0,)),
+    reference=np.abs,
+    name="abs",
+    bool_error=NotImplementedError("\"abs_cpu\" not implemented for 'Bool'"),
+)
 def absolute(input):
     """Absolute value. Its gradient at 0 is 0."""
     return abs(input)
@@ -188,7 +198,7 @@ def _(g):
     return g.new_zeros(g.shape)
 
 
-@elementwise(samples=POSITIVE, reference=np.power, name="pow", node="PowBackward0", public=(), plain=("exponent",))
+@elementwise(samples=POSITIVE, reference=np.power, name="pow", bool_error=_NO_BOOL_POW, node="PowBackward0", public=(), plain=("exponent",))
 def power(input, exponent):
     """`input` to the power `exponent`, item by item.
 
@@ -218,7 +228,7 @@ def _(g, input, exponent, out):
     return 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
 
 
-@elementwise(samples=POSITIVE, reference=np.power, name="pow.Tensor", node="PowBackward1", public=())
+@elementwise(samples=POSITIVE, reference=np.power, name="pow.Tensor", bool_error=_NO_BOOL_POW, node="PowBackward1", public=())
 def power_tensor(input, exponent):
     """`pow` with a tensor exponent (its nodes are PyTorch's `PowBackward1`)."""
     return input**exponent
@@ -244,7 +254,7 @@ def _(g, input, exponent, out):
     return where((input == 0) * (exponent >= 0), 0, g * (out * input.log()))
 
 
-@elementwise(samples=POSITIVE, reference=np.power, name="pow.Scalar", node="PowBackward2", public=())
+@elementwise(samples=POSITIVE, reference=np.power, name="pow.Scalar", bool_error=_NO_BOOL_POW, node="PowBackward2", public=(), plain=("input",))
 def power_scalar(input, exponent):
     """`pow` of a number with a tensor exponent, `2 ** x` (its nodes are PyTorch's `PowBackward2`)."""
     return input**exponent

@@ -20,8 +20,9 @@ Shape = tuple[int, ...]
 class Storage:
     """Memory of one device, and how often it was written in place.
 
-    `buffer` is a 1-D contiguous ndarray on the CPU and the runtime's handle elsewhere. `writer` names the node of the
-    last recorded in-place write, for the message about a modified saved tensor.
+    `buffer` is a 1-D contiguous ndarray on the CPU and the runtime's handle elsewhere. `writer` tells, for the message
+    about a modified saved tensor, of the last recorded in-place write: the name of the node that the base tensor then
+    had, and the base's layout.
     """
 
     __slots__ = ("__weakref__", "buffer", "device", "version", "writer")
@@ -30,7 +31,7 @@ class Storage:
         self.buffer = buffer
         self.device = device
         self.version = 0
-        self.writer: str | None = None
+        self.writer: tuple[str, Any] | None = None
 
 
 class Array:
@@ -112,6 +113,11 @@ class Array:
     def is_contiguous(self) -> bool:
         """Whether the items lie in C order without gaps (strides of length-1 axes do not matter)."""
         return self.flat is not None or is_contiguous(self.shape, self.strides)
+
+    @property
+    def layout(self) -> tuple[Shape, Shape, int]:
+        """Shape, strides and offset."""
+        return self.shape, self.strides, self.offset
 
     def view(self, shape: Shape, strides: Shape, offset: int) -> Array:
         """Another view of the same storage (not checked against its bounds)."""

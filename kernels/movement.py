@@ -65,7 +65,7 @@ def _(g):
 
 
 @elementwise(samples=Uniform(), reference=lambda x, y: np.broadcast_to(y, x.shape), result="first", node="FillBackward2",
-             public=("in-place",))  # fmt: skip
+             public=("in-place",), plain=("value",))  # fmt: skip
 def fill(input, value):
     """`value` everywhere, in the shape and dtype of `input`: what `input.fill_(value)` writes."""
     return value

@@ -167,7 +167,7 @@ class ElementwiseOp(Op):
         function: Any,
         *,
         result: str = "same",
-        bool_error: str | None = None,
+        bool_error: Exception | None = None,
         public: tuple[str, ...] = ("function", "method", "in-place"),
         **options: Any,
     ) -> None:
@@ -185,7 +185,7 @@ class ElementwiseOp(Op):
         self.python = function
         self.result = result
         self.public = public  # how users reach it: numgrad.f(x), x.f(), x.f_()
-        self.bool_error = bool_error  # PyTorch's text where it refuses bool tensors
+        self.bool_error = bool_error  # where PyTorch refuses bools; a second text is for two of them
         self._scalar = scalar
         self._backwards: dict[int, Backward] = {}
         self.backward_name = backward_name or f"{self.name.replace('.', '_')}_backward"

@@ -364,11 +364,20 @@ def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
         else:
             numbers.append(dtypes.of_number(x))
     promoted = dtypes.promote(dims, zeros, numbers)
-    if op.bool_error and (promoted is dtypes.bool_ or (len(inputs) > 1 and dtypes.bool_ in dims + zeros)):
-        raise RuntimeError(op.bool_error)
+    if op.bool_error is not None:
+        _refuse_bools(op.bool_error, [d is dtypes.bool_ for d in dims + zeros + numbers])
     if op.result == "float" and not promoted.is_floating_point:
         promoted = dtypes.get_default_dtype()
     return promoted.numpy, dtypes.bool_.numpy if op.result == "bool" else promoted.numpy
+
+
+def _refuse_bools(error: Exception, bools: list[bool]) -> None:
+    """Raise an op's own error for bool operands: with two texts, one for any bool and one for bools alone."""
+    one, *two = error.args
+    if two and any(bools):
+        raise type(error)(two[0] if len(bools) > 1 and all(bools) else one)
+    if all(bools):
+        raise type(error)(one)
 
 
 def _broadcast(op: Op, inputs: tuple[Any, ...]) -> tuple[int, ...]:

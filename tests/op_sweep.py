@@ -7,7 +7,7 @@ declaration; expected values come from its `reference` in float64, expected grad
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -213,12 +213,17 @@ def cotangents(results: Sequence[Any]) -> list[np.ndarray]:
 
 
 def gradients(
-    case: Case, arrays: Sequence[np.ndarray], wanted: Sequence[int], device: str = "cpu", create_graph: bool = False
+    case: Case,
+    arrays: Sequence[np.ndarray],
+    wanted: Sequence[int],
+    device: str = "cpu",
+    create_graph: bool = False,
+    layout: Callable[[np.ndarray], np.ndarray] = np.copy,
 ) -> list[np.ndarray]:
-    """The gradients for the inputs `wanted` of a weighted sum of the results."""
+    """The gradients for the inputs `wanted` of a weighted sum of the results; `layout` rearranges the weights."""
     inputs = tensors(arrays, device, [i in wanted for i in range(len(arrays))])
     roots = [out for out in call(case.op, inputs, case.attributes, device) if out.requires_grad]
-    weights = [ng.from_numpy(w).to(r.device) for w, r in zip(cotangents(roots), roots, strict=True)]
+    weights = [ng.from_numpy(layout(w)).to(r.device) for w, r in zip(cotangents(roots), roots, strict=True)]
     found = ng.autograd.grad(roots, [inputs[i] for i in wanted], weights, create_graph=create_graph)
     return [host(g) for g in found]
 

@@ -1,4 +1,7 @@
-"""The same lines in two libraries: what each shows, raises and warns of, as text that can be compared."""
+"""The same lines in two libraries: what each shows, raises and warns of, as text that can be compared.
+
+In the message about a modified tensor the producer is compared without `Backward0`, which numgrad's has and PyTorch's lacks.
+"""
 
 from __future__ import annotations
 

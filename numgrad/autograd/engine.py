@@ -210,7 +210,7 @@ class _Pass:
         """Add to `.grad`: a new tensor the first time, in place afterwards, out of place under `create_graph`."""
         present = variable._grad
         if self.graph:
-            variable._grad = g.clone() if present is None else present + g
+            variable._grad = g.new_zeros(g.shape).copy_(g) if present is None else present + g
             return
         if present is None:
             if g.shared or not g.is_contiguous():

@@ -58,8 +58,7 @@ def check_overlap(target: Any, inputs: Sequence[Any]) -> None:
         other = x._array
         if other.storage is not array.storage:
             continue
-        same = (other.shape, other.strides, other.offset) == (array.shape, array.strides, array.offset)
-        if not same and _share_elements(array, other):
+        if other.layout != array.layout and _share_elements(array, other):
             raise RuntimeError(_OVERLAP)
 
 
@@ -104,9 +103,6 @@ class CopySlices(Node):
         super().__init__((base_edge, *writer.edges[1:]), (writer,), device)
         self.layout = layout
 
-    def name(self) -> str:
-        return "torch::autograd::CopySlices"
-
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
         if g is None:
             return (None,) * len(self.edges)
@@ -140,14 +136,15 @@ class CopySlices(Node):
 def rebase(target: Any, node: Node) -> None:
     """Make `target` the result of `node`, after its data was written and its version raised."""
     view = target._view
-    target._array.storage.writer = node.name()
     if view is None:
+        target._array.storage.writer = (node.name(), target._array.layout)
         move_retained(target, (node, 0))
         target._edge = (node, 0)
         target._requires_grad = True
         return
     base = view.base
     b, v = base._array, target._array
+    b.storage.writer = (CopySlices.__name__, b.layout)
     layout = (b.strides, b.offset, v.shape, v.strides, v.offset)
     base._edge = (CopySlices(gradient_edge(base), node, layout, base._device), 0)
     base._requires_grad = True

@@ -64,8 +64,9 @@ class Node:
             self.outputs = outputs
 
     def name(self) -> str:
-        """PyTorch's name of the node, such as `MulBackward0`."""
-        return type(self).__name__
+        """PyTorch's name of the node, such as `MulBackward0` or `torch::autograd::AccumulateGrad`."""
+        name = type(self).__name__
+        return name if name[-1].isdigit() else f"torch::autograd::{name}"
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -122,7 +123,10 @@ def raise_modified(array: Array, version: int, producer: str | None, is_result: 
     A node that saved its own result is named itself; for a saved input it is whatever made, or last wrote, the input.
     """
     current = array.version
-    name = producer if is_result else array.storage.writer or producer
+    writer = array.storage.writer
+    name = producer
+    if writer is not None and not is_result:
+        name = writer[0] if array.layout == writer[1] else as_strided.node_name
     origin = f", which is output 0 of {name}," if name else ","
     raise RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -487,9 +491,6 @@ class AccumulateGrad(Node):
         super().__init__((), (), variable._device)
         self.variable = variable
         self.sequence = next(_accumulate_sequence)
-
-    def name(self) -> str:
-        return "torch::autograd::AccumulateGrad"
 
 
 def gradient_edge(variable: Any) -> Edge | None:

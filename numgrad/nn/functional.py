@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import ops
 from ..dispatch import broadcast_shapes
-from ..ops import linear, sigmoid, tanh
+from ..ops import linear
 from ..tensor import Tensor
 
 __all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "relu", "sigmoid", "tanh"]
@@ -19,6 +19,16 @@ __all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "relu", "sigmoi
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(0, x), elementwise; its gradient at 0 is 0."""
     return input.relu_() if inplace else ops.relu(input)
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x)), elementwise."""
+    return ops.sigmoid(input)
+
+
+def tanh(input: Tensor) -> Tensor:
+    """Hyperbolic tangent, elementwise."""
+    return ops.tanh(input)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:

@@ -31,6 +31,8 @@ def _expand_ellipsis(index: tuple[Any, ...], rank: int) -> list[Any]:
 
 def get(input: Any, index: Any) -> Any:
     """The view of `input` that an index of ints, slices, None and Ellipsis names."""
+    if isinstance(index, slice) and input.dim():
+        return _slice(input, 0, index, always=True)
     items = index if isinstance(index, tuple) else (index,)
     result = input
     dim = 0
@@ -46,7 +48,7 @@ def get(input: Any, index: Any) -> Any:
     return result if result is not input else dispatch(views.alias, (input,))
 
 
-def _slice(x: Any, dim: int, item: slice) -> Any:
+def _slice(x: Any, dim: int, item: slice, always: bool = False) -> Any:
     extent = x._array.shape[dim]
     step = 1 if item.step is None else item.step
     if step == 0:
@@ -54,7 +56,7 @@ def _slice(x: Any, dim: int, item: slice) -> Any:
     if step < 0:
         raise ValueError("step must be greater than zero")
     start, end, step = item.indices(extent)
-    if (start, end, step) == (0, extent, 1):
+    if (start, end, step) == (0, extent, 1) and not always:
         return x
     return dispatch(views.slice_, (x,), (dim, start, max(start, end), step))
 

@@ -143,7 +143,8 @@ def _batched(input: Any, other: Any) -> Any:
     if input.dim() == 1:
         return _batched(input.unsqueeze(0), other).squeeze(-2)
     if other.dim() == 1:
-        return _batched(input, other.unsqueeze(-1)).squeeze(-1)
+        rows = input.reshape(-1, input.shape[-1])
+        return fresh_view(views.unsafe_view, mv(rows, other), tuple(input.shape[:-1]))
     if other.dim() == 2:  # one matrix for the whole batch: a single product of the rows
         rows = input.reshape(-1, input.shape[-1])
         return fresh_view(views.unsafe_view, mm(rows, other), (*input.shape[:-1], other.shape[-1]))

@@ -54,7 +54,7 @@ def _bind_operators(cls: Any) -> None:
     cls.__pos__ = lambda self: self
     cls.__abs__ = lambda self: dispatch(table.absolute, (self,))
     cls.__pow__ = arithmetic.pow
-    cls.__rpow__ = lambda self, base: dispatch(table.power_scalar, (base, self))
+    cls.__rpow__ = lambda self, base: arithmetic.pow(base, self)
     cls.__matmul__ = _matmul
     cls.__rmatmul__ = lambda self, other: _matmul(as_operand(other, self), self)
 

@@ -155,7 +155,7 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -extent <= start <= extent:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-extent}, {extent}], but got {start})")
+        raise IndexError(f"start out of range (expected to be in range of [{-extent}, {extent}], but got {start})")
     first = start + extent if start < 0 else start
     if first + length > extent:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({extent}).")
