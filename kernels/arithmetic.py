@@ -84,7 +84,14 @@ def _(g):
     return -g
 
 
-@elementwise(samples=Uniform(), reference=lambda x, y: y - x, node="RsubBackward1", bool_error=_NO_BOOL_SUB, public=(), plain=("other",))
+@elementwise(
+    samples=Uniform(),
+    reference=lambda x, y: y - x,
+    node="RsubBackward1",
+    bool_error=_NO_BOOL_SUB,
+    public=(),
+    plain=("other",),
+)
 def rsub(input, other):
     """Reflected difference, `other - input`."""
     return other - input
@@ -198,7 +205,14 @@ def _(g):
     return g.new_zeros(g.shape)
 
 
-@elementwise(samples=POSITIVE, reference=np.power, name="pow", bool_error=_NO_BOOL_POW, node="PowBackward0", public=(), plain=("exponent",))
+@elementwise(
+    samples=POSITIVE,
+    reference=np.power,
+    name="pow",
+    node="PowBackward0",
+    public=(),
+    plain=("exponent",),
+)
 def power(input, exponent):
     """`input` to the power `exponent`, item by item.
 
@@ -228,7 +242,9 @@ def _(g, input, exponent, out):
     return 0 if input == 0 and exponent >= 0 else g * (out * math.log(input))
 
 
-@elementwise(samples=POSITIVE, reference=np.power, name="pow.Tensor", bool_error=_NO_BOOL_POW, node="PowBackward1", public=())
+@elementwise(
+    samples=POSITIVE, reference=np.power, name="pow.Tensor", bool_error=_NO_BOOL_POW, node="PowBackward1", public=()
+)
 def power_tensor(input, exponent):
     """`pow` with a tensor exponent (its nodes are PyTorch's `PowBackward1`)."""
     return input**exponent
@@ -254,7 +270,15 @@ def _(g, input, exponent, out):
     return where((input == 0) * (exponent >= 0), 0, g * (out * input.log()))
 
 
-@elementwise(samples=POSITIVE, reference=np.power, name="pow.Scalar", bool_error=_NO_BOOL_POW, node="PowBackward2", public=(), plain=("input",))
+@elementwise(
+    samples=POSITIVE,
+    reference=np.power,
+    name="pow.Scalar",
+    bool_error=_NO_BOOL_POW,
+    node="PowBackward2",
+    public=(),
+    plain=("input",),
+)
 def power_scalar(input, exponent):
     """`pow` of a number with a tensor exponent, `2 ** x` (its nodes are PyTorch's `PowBackward2`)."""
     return input**exponent

@@ -111,9 +111,7 @@ def _operand_dtype(kind: str, dtype: np.dtype) -> np.dtype:
     return {"real": dtype, "int": np.dtype(np.int64), "bool": np.dtype(np.bool_)}[kind]
 
 
-def kernel_source(
-    function: scalar_ir.Function, dtype: str, pattern: str, form: str
-) -> str:
+def kernel_source(function: scalar_ir.Function, dtype: str, pattern: str, form: str) -> str:
     """The text of the module that holds one elementwise kernel.
 
     Args:
@@ -154,7 +152,9 @@ def _kernel(
     """The compiled kernel, called as `kernel(*inputs, *outputs)` with arrays of exactly the dtypes of its key."""
     from numba import types
 
-    module = cache.load_module(kernel_source(function, dtype.name, pattern, form))
+    # The signature is part of the text: two of one text would write one cache entry at the same time.
+    signature = ", ".join(out.name for out in outputs)
+    module = cache.load_module(f"{kernel_source(function, dtype.name, pattern, form)}\n# outputs: {signature}\n")
     arguments = []
     for parameter, letter in zip(function.parameters, pattern, strict=True):
         kind = function.kinds.get(parameter, "real")
@@ -190,6 +190,7 @@ class Loop:
         self._compiled: dict[np.dtype, Callable[..., Any]] = {}
 
     def __call__(self, first: np.ndarray, *rest: Any) -> Any:
+        """Run the loop, compiled for the dtype of `first`."""
         entry = self._compiled.get(first.dtype)
         if entry is None:
             entry = self._compiled[first.dtype] = self._compile((first, *rest))
@@ -338,8 +339,7 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
     same = all(n or x.dtype == w for x, n, w in zip(inputs, numbers, wanted, strict=True))
     dense = all(out.is_contiguous() for out in outputs)
     values: list[Any] = [
-        (x if x.__class__ in (int, float, bool) else x.item()) if n else x
-        for x, n in zip(inputs, numbers, strict=True)
+        (x if x.__class__ in (int, float, bool) else x.item()) if n else x for x, n in zip(inputs, numbers, strict=True)
     ]
     if dense and same:
         flats = [out.flat for out in outputs]
@@ -429,7 +429,8 @@ def _map_buffered(
     iterator: Any = np.nditer(  # type: ignore[call-overload]  # the stubs do not know the flag 'contig'
         [*arrays, *(out.ndarray for out in outputs)],
         flags=["external_loop", "buffered", "grow_inner"],
-        op_flags=[["readonly", "contig", "aligned"]] * len(arrays) + [["writeonly", "contig", "aligned"]] * len(outputs),
+        op_flags=[["readonly", "contig", "aligned"]] * len(arrays)
+        + [["writeonly", "contig", "aligned"]] * len(outputs),
         op_dtypes=[*dtypes, *computed],
         casting="unsafe",
         order="K",

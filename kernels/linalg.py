@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import blas
 from .array import Array
 from .reductions import sum_to_shape
 from .registry import Sample, op
@@ -18,7 +19,7 @@ def mm(input, mat2):
 
 @mm.kernel("cpu")
 def _(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    return np.dot(input, mat2)
+    return blas.dot(input, mat2)
 
 
 @mm.kernel("cuda")
@@ -42,14 +43,14 @@ def _(g, input):
 
 @mm.fused_backward("cpu")
 def _(g: np.ndarray, input: np.ndarray, mat2: np.ndarray, needs: tuple[bool, ...]) -> tuple[Any, ...]:
-    return (np.dot(g, mat2.T) if needs[0] else None, _second_factor_gradient(g, input, mat2) if needs[1] else None)
+    return (blas.dot(g, mat2.T) if needs[0] else None, _second_factor_gradient(g, input, mat2) if needs[1] else None)
 
 
 def _second_factor_gradient(g: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """`first.T @ g`, laid out in memory as `second`: a transposed weight's gradient then needs no copy."""
     if second.flags.c_contiguous:
-        return np.dot(first.T, g)
-    return np.dot(g.T, first).T
+        return blas.dot(first.T, g)
+    return blas.dot(g.T, first).T
 
 
 @op(samples=[Sample(((3,), (2, 4), (4, 3))), Sample(((2, 3), (2, 4), (4, 3)))], reference=lambda b, x, y: b + x @ y)
@@ -59,7 +60,7 @@ def addmm(input, mat1, mat2):
 
 @addmm.kernel("cpu")
 def _(input: np.ndarray, mat1: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    out = np.dot(mat1, mat2)
+    out = blas.dot(mat1, mat2)
     out += input
     return out
 
@@ -88,7 +89,7 @@ def _(
         bias = sum_to_shape(g, input_shape)
     return (
         bias,
-        np.dot(g, mat2.T) if needs[1] else None,
+        blas.dot(g, mat2.T) if needs[1] else None,
         _second_factor_gradient(g, mat1, mat2) if needs[2] else None,
     )
 
@@ -140,7 +141,7 @@ def bmm(input, mat2):
 
 @bmm.kernel("cpu")
 def _(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    return np.matmul(input, mat2)
+    return blas.matmul(input, mat2)
 
 
 @bmm.kernel("cuda")
@@ -165,6 +166,6 @@ def _(g, input):
 @bmm.fused_backward("cpu")
 def _(g: np.ndarray, input: np.ndarray, mat2: np.ndarray, needs: tuple[bool, ...]) -> tuple[Any, ...]:
     return (
-        np.matmul(g, mat2.swapaxes(1, 2)) if needs[0] else None,
-        np.matmul(input.swapaxes(1, 2), g) if needs[1] else None,
+        blas.matmul(g, mat2.swapaxes(1, 2)) if needs[0] else None,
+        blas.matmul(input.swapaxes(1, 2), g) if needs[1] else None,
     )

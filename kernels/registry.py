@@ -95,9 +95,7 @@ class Op:
         self.name = name
         self.variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in operands)
         self.inputs = tuple(p.name for p in operands)
-        self.attributes = {
-            p.name: p.default for p in parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY
-        }
+        self.attributes = {p.name: p.default for p in parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY}
         self.doc = inspect.cleandoc(doc or "")
         self.node_name = node or f"{camel_case(name)}Backward0"
         self.reference = reference
@@ -175,9 +173,7 @@ class ElementwiseOp(Op):
         if scalar is None:
             parameters = dict(inspect.signature(function).parameters)
         else:
-            parameters = {
-                p: inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in scalar.parameters
-            }
+            parameters = {p: inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in scalar.parameters}
         name = options.pop("name", None) or function.__name__
         doc = options.pop("doc", None) or function.__doc__ or ""
         backward_name = options.pop("backward_name", None)
@@ -260,7 +256,7 @@ class Backward:
     def __init__(self, forward: ElementwiseOp, mask: int) -> None:
         wanted = [i for i in range(len(forward.inputs)) if mask >> i & 1]
         self.forward = forward
-        self.routes: list[None | str | int] = [None] * len(forward.inputs)
+        self.routes: list[str | int | None] = [None] * len(forward.inputs)
         g = _unused("g", forward.inputs)
         out = _unused("out", forward.inputs)
         everything = (g, *forward.inputs, out)
@@ -425,7 +421,8 @@ def elementwise(*, samples: Any, reference: Callable[..., Any], **options: Any) 
     Args:
         samples: a `Uniform`, or one for each input, to draw test inputs from.
         reference: the same function on NumPy arrays.
-        options: `result`, `public`, `bool_error`, `node`, `backward_name` (of the derived gradient op), `differentiable`, `name`, `memory_bound` (see `ElementwiseOp` and `Op`).
+        options: `result`, `public`, `bool_error`, `node`, `backward_name` (of the derived gradient op), `differentiable`,
+            `name`, `plain`, `memory_bound` (see `ElementwiseOp` and `Op`).
 
     Raises:
         ValueError: two ops with one name, no docstring, no samples.
@@ -440,7 +437,7 @@ def elementwise(*, samples: Any, reference: Callable[..., Any], **options: Any) 
 
 
 def op(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: Any) -> Callable[..., KernelOp]:
-    """Declare an op with kernels of its own. The function gives name, inputs, attributes (keyword-only) and documentation."""
+    """Declare an op with kernels of its own; the function gives its name, inputs, attributes (keyword-only) and docs."""
 
     def declare(function: Callable[..., Any]) -> KernelOp:
         made = KernelOp(function, samples=samples, reference=reference, **options)

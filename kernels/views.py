@@ -221,9 +221,7 @@ def _(dim: int) -> Any:
     return squeeze_dim, (dim,)
 
 
-@view_op(
-    samples=[Sample(((3, 4),), {"dim": 1, "index": 2})], reference=lambda x, dim, index: np.take(x, index, dim)
-)
+@view_op(samples=[Sample(((3, 4),), {"dim": 1, "index": 2})], reference=lambda x, dim, index: np.take(x, index, dim))
 def select(shape: Shape, strides: Shape, offset: int, dim: int, index: int) -> Layout:
     """The slice at `index` (non-negative) of dimension `dim`, without that dimension."""
     rest = shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :]

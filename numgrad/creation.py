@@ -76,7 +76,12 @@ def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: 
     if x.__class__ not in CLASSES:
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     return _filled(
-        name, x._array.shape, value, x.dtype if dtype is None else dtype, x._device if where is None else where, requires_grad
+        name,
+        x._array.shape,
+        value,
+        x.dtype if dtype is None else dtype,
+        x._device if where is None else where,
+        requires_grad,
     )
 
 

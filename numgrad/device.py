@@ -8,7 +8,7 @@ hardware alone, and equality of devices ignores it.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from .kernels import cpu
 from .kernels.movement import backend as kernels_of
@@ -70,7 +70,7 @@ class device:
     """
 
     __slots__ = ("context", "hardware", "index", "type")
-    _interned: dict[tuple[str, int | None, Context], device] = {}
+    _interned: ClassVar[dict[tuple[str, int | None, Context], device]] = {}
 
     type: str
     index: int | None
@@ -78,6 +78,7 @@ class device:
     hardware: str
 
     def __new__(cls, type: Any, index: int | None = None) -> device:
+        """The device of a name, or the device itself."""
         if isinstance(type, device):
             return type
         if not isinstance(type, str):
@@ -85,14 +86,14 @@ class device:
         name, _, number = type.partition(":")
         if number:
             if index is not None:
-                raise RuntimeError("type (string) must not include an index because index was passed explicitly: " + type)
+                raise RuntimeError(
+                    "type (string) must not include an index because index was passed explicitly: " + type
+                )
             if not number.isdecimal():
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
         if name not in TYPES:
-            raise RuntimeError(
-                f"Expected one of cpu, cuda device type at start of device string: {name}"
-            )
+            raise RuntimeError(f"Expected one of cpu, cuda device type at start of device string: {name}")
         return cls._of(name, index, AUTODIFF)
 
     @classmethod

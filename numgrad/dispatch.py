@@ -11,10 +11,10 @@ from types import FunctionType
 from typing import Any
 
 from . import dtype as dtypes
+from .autograd import variable
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_overlap, check_writable, rebase
 from .autograd.node import Recorder, gradient_edge, node_class, save_plan
-from .autograd import variable
 from .autograd.variable import CLASSES, ViewInfo, wrap
 from .device import CPU, PLAIN, device, merge_contexts
 from .dtype import FROM_NUMPY
@@ -198,7 +198,7 @@ def _versions(saved: Any) -> list[int]:
 
 def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
-    if any([x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs]):
+    if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
         inputs = _converted(op, inputs)
     where = _device_of(op, inputs)
     compute, result_dtype = _resolve_dtypes(op, inputs)
@@ -250,7 +250,13 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
 
 
 def _remember_flat_plan(
-    op: ElementwiseOp, inputs: tuple[Any, ...], operands: list[Any], compute: Any, target: Array, where: device, out: Any
+    op: ElementwiseOp,
+    inputs: tuple[Any, ...],
+    operands: list[Any],
+    compute: Any,
+    target: Array,
+    where: device,
+    out: Any,
 ) -> None:
     """Keep the compiled kernel for the fast path, when this call was one that it can serve next time."""
     if out is not None or where.type != "cpu" or len(inputs) > 2 or target.flat is None or not target.flat.size:
@@ -265,11 +271,16 @@ def _remember_flat_plan(
         if given.__class__ in NUMBERS:
             # An integer beside floats is converted by the kernel's own argument; a float beside integers is not.
             key, pattern = (compute, given.__class__), "vn"
-        elif isinstance(second, Array) and second.dtype is compute and second.shape == target.shape and second.flat is not None:
+        elif (
+            isinstance(second, Array)
+            and second.dtype is compute
+            and second.shape == target.shape
+            and second.flat is not None
+        ):
             pattern = "vv"
         else:
             return
-    if key in op.flat_plans or op.bool_error and compute.kind == "b" or len(op.scalar.parameters) != len(inputs):
+    if key in op.flat_plans or (op.bool_error and compute.kind == "b") or len(op.scalar.parameters) != len(inputs):
         return
     if any(op.scalar.kinds.get(p, "real") != "real" for p in op.scalar.parameters):
         return
@@ -564,8 +575,7 @@ def _several(
         return tuple(wrap(a, where) for a in found)
     node = _record(op, mask, inputs, found, attributes, edges, where)
     return tuple(
-        wrap(a, where) if k in op.non_differentiable_outputs else wrap(a, where, (node, k))
-        for k, a in enumerate(found)
+        wrap(a, where) if k in op.non_differentiable_outputs else wrap(a, where, (node, k)) for k, a in enumerate(found)
     )
 
 

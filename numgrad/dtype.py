@@ -19,7 +19,16 @@ class dtype:
         is_floating_point, is_complex, is_signed: what it holds.
     """
 
-    __slots__ = ("is_complex", "is_floating_point", "is_signed", "itemsize", "name", "numpy", "scalar_name", "tensor_name")
+    __slots__ = (
+        "is_complex",
+        "is_floating_point",
+        "is_signed",
+        "itemsize",
+        "name",
+        "numpy",
+        "scalar_name",
+        "tensor_name",
+    )
 
     def __init__(self, name: str, numpy_dtype: Any, scalar_name: str, tensor_name: str) -> None:
         self.name = name

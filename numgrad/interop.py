@@ -167,9 +167,7 @@ def _number(value: Any) -> Any:
 def to_numpy(x: Any) -> Any:
     """The ndarray that shares memory with a CPU tensor. Raises RuntimeError for one that requires a gradient."""
     if x.requires_grad:
-        raise RuntimeError(
-            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-        )
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if x._device.type != "cpu":
         raise TypeError(
             f"can't convert {x._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "

@@ -23,7 +23,7 @@ class Generator:
         torch.Size([2])
     """
 
-    def __init__(self, device: Any = "cpu") -> None:  # noqa: D107
+    def __init__(self, device: Any = "cpu") -> None:
         self._seed = 67280421310721  # PyTorch's default seed
         self._counter = 0
         self._lock = threading.Lock()
@@ -150,5 +150,3 @@ def randn_like(input: Any, *, dtype: Any = None, device: Any = None, requires_gr
         device=input._device if device is None else device,
         requires_grad=requires_grad,
     )
-
-

@@ -85,7 +85,7 @@ class Tensor(Variable):
         return cls._make_subclass(cls, empty(*data) if data else empty(0))
 
     @staticmethod
-    def _make_subclass(cls: type, data: Any, requires_grad: bool = False) -> Any:  # noqa: PLW0211  (PyTorch's signature)
+    def _make_subclass(cls: type, data: Any, requires_grad: bool = False) -> Any:
         """A leaf of class `cls` that shares memory with `data`."""
         made: Any = object.__new__(cls)
         made._array = data._array
@@ -364,7 +364,14 @@ class Tensor(Variable):
             found = found[0]
         return found
 
-    def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: builtins.bool = False, copy: builtins.bool = False) -> Any:
+    def to(
+        self,
+        *args: Any,
+        device: Any = None,
+        dtype: Any = None,
+        non_blocking: builtins.bool = False,
+        copy: builtins.bool = False,
+    ) -> Any:
         """The tensor in another dtype, on another device, or both; itself when nothing changes.
 
         `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`. The autodiff context stays the tensor's own.
@@ -465,7 +472,10 @@ class Tensor(Variable):
         from .creation import zeros
 
         return zeros(
-            *size, dtype=dtype or self.dtype, device=self._device if device is None else device, requires_grad=requires_grad
+            *size,
+            dtype=dtype or self.dtype,
+            device=self._device if device is None else device,
+            requires_grad=requires_grad,
         )
 
     def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
@@ -473,7 +483,10 @@ class Tensor(Variable):
         from .creation import ones
 
         return ones(
-            *size, dtype=dtype or self.dtype, device=self._device if device is None else device, requires_grad=requires_grad
+            *size,
+            dtype=dtype or self.dtype,
+            device=self._device if device is None else device,
+            requires_grad=requires_grad,
         )
 
     def uniform_(self, a: builtins.float = 0.0, b: builtins.float = 1.0, *, generator: Any = None) -> Any:

@@ -79,9 +79,7 @@ def _pairs(actual: Any, expected: Any, path: tuple[int, ...]) -> Iterator[tuple[
         isinstance(actual, (bool, int, float)) and isinstance(expected, (bool, int, float))
     )
     if not comparable:
-        raise TypeError(
-            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
-        )
+        raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
     yield path, actual, expected
 
 

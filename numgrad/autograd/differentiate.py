@@ -71,9 +71,7 @@ def backward(
             UserWarning,
             stacklevel=3,
         )
-    run_backward(
-        _root_edges(roots), gradients, keep_graph=keep, create_graph=bool(create_graph), inputs=wanted
-    )
+    run_backward(_root_edges(roots), gradients, keep_graph=keep, create_graph=bool(create_graph), inputs=wanted)
 
 
 def grad(

@@ -159,9 +159,9 @@ class _Pass:
                     self.retained.append((tensor, self._as_tensor(value, node.device, shared=True)))
             if (node, number) in capturing:
                 self.captured[node, number] = value
-        if isinstance(node, AccumulateGrad) and self.inputs is None and slots[0] is not None:
-            if node.variable._requires_grad:
-                self.leaves.append((node.variable, slots[0]))
+        is_leaf = isinstance(node, AccumulateGrad) and node.variable._requires_grad
+        if is_leaf and self.inputs is None and slots[0] is not None:
+            self.leaves.append((node.variable, slots[0]))
         return slots[0] if node.outputs == 1 else slots
 
     def _run_hooks(self, hooks: dict[int, Any], g: Any, device: Any) -> Any:

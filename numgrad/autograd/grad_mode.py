@@ -93,6 +93,7 @@ class no_grad(_GradMode):
     _enabled = False
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        """A context manager, or `function` decorated."""
         self = super().__new__(cls)
         return self if function is None else self(function)
 
@@ -103,6 +104,7 @@ class enable_grad(_GradMode):
     _enabled = True
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        """A context manager, or `function` decorated."""
         self = super().__new__(cls)
         return self if function is None else self(function)
 
@@ -110,7 +112,7 @@ class enable_grad(_GradMode):
 class set_grad_enabled(_GradMode):
     """Set the mode to `mode`, at once; as a context manager, until its end."""
 
-    def __init__(self, mode: bool) -> None:  # noqa: D107
+    def __init__(self, mode: bool) -> None:
         self._before = _swap(mode)
         self._enabled = mode
 
@@ -122,6 +124,7 @@ class set_grad_enabled(_GradMode):
         return set_grad_enabled(self._enabled)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function` decorated; the mode that the constructor set is taken back."""
         mode.enabled = self._before
         return super().__call__(function)
 

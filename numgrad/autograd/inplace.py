@@ -104,6 +104,7 @@ class CopySlices(Node):
         self.layout = layout
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
+        """Gradients for each input; see `Node.apply`."""
         if g is None:
             return (None,) * len(self.edges)
         if self.saved is None:

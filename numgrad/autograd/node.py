@@ -218,6 +218,7 @@ class ElementwiseNode(Node):
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """See `Node.next_functions`."""
         return _operand_edges(self, [self.recorder.op.scalar.kinds.get(n) == "bool" for n in self.recorder.op.inputs])
 
     def _check_versions(self) -> None:
@@ -243,6 +244,7 @@ class ElementwiseNode(Node):
         return saved
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
+        """Gradients for each input; see `Node.apply`."""
         if g is None:
             return (None,) * len(self.edges)
         if graph:
@@ -271,9 +273,7 @@ class ElementwiseNode(Node):
             results = self._run(g, saved)
         if recorder.passes:
             g.shared = True
-            results = [
-                g if route == "pass" else result for route, result in zip(recorder.routes, results, strict=True)
-            ]
+            results = [g if route == "pass" else result for route, result in zip(recorder.routes, results, strict=True)]
         if self.meta is not None:
             return [None if r is None else unbroadcast(r, *m) for r, m in zip(results, self.meta, strict=True)]
         return results
@@ -405,6 +405,7 @@ class OpNode(Node):
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """See `Node.next_functions`."""
         return super().next_functions if self.op.variadic else _operand_edges(self, [False] * len(self.edges))
 
     def _edge_of(self, name: str) -> Edge | None:
@@ -418,6 +419,7 @@ class OpNode(Node):
         return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
+        """Gradients for each input; see `Node.apply`."""
         if g is None:
             return (None,) * len(self.edges)
         op = self.op

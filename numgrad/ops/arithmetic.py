@@ -40,21 +40,12 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     Raises RuntimeError for an integer tensor and a negative integer exponent.
     """
     if input.__class__ not in CLASSES:
-        if isinstance(input, bool):
-            _check_not_bool(exponent)
         return dispatch(kernels.power_scalar, (input, exponent), (), out)
     if exponent.__class__ in CLASSES:
-        if input._array.dtype.kind == "b":
-            _check_not_bool(exponent)
         return dispatch(kernels.power_tensor, (input, exponent), (), out)
     if isinstance(exponent, int) and exponent < 0 and not input.dtype.is_floating_point:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return dispatch(kernels.power, (input, exponent), (), out)
-
-
-def _check_not_bool(exponent: Any) -> None:
-    if exponent._array.dtype.kind == "b":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
 
 
 def where(condition: Any, input: Any, other: Any, *, out: Any = None) -> Any:

@@ -93,7 +93,9 @@ def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
     if input.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.dim()}, {vec.dim()}")
     if input.shape[1] != vec.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})"
+        )
     if input.dtype is not vec.dtype:
         own, other = vec.dtype.scalar_name, input.dtype.scalar_name
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {own}, {other}, and {own}")
@@ -135,7 +137,9 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     if left == 2 and right == 1:
         return mv(input, other)
     if left == 1 and right == 2:
-        return fresh_view(views.squeeze_fresh_dim, mm(input.unsqueeze(0), other), 0)
+        product = fresh_view(views.squeeze_fresh_dim, mm(input.unsqueeze(0), other), 0)
+        product._array.storage.version += 1  # PyTorch squeezes in place, and its message about versions shows it
+        return product
     return _batched(input, other)
 
 

@@ -61,9 +61,7 @@ def _nll_loss_nd(input: Any, target: Any, ignore_index: int, reduction: str) -> 
     return out.reshape(tuple(target.shape)) if reduction == "none" else out
 
 
-def cross_entropy(
-    input: Any, target: Any, *, ignore_index: int = -100, reduction: str = "mean"
-) -> Any:
+def cross_entropy(input: Any, target: Any, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
     """Cross entropy of logits (n, classes, ...) and int64 class indices (n, ...).
 
     Example:
@@ -73,7 +71,9 @@ def cross_entropy(
     """
     _check_reduction(reduction)
     if target.__class__ not in CLASSES:
-        raise TypeError(f"cross_entropy_loss(): argument 'target' (position 2) must be Tensor, not {type(target).__name__}")
+        raise TypeError(
+            f"cross_entropy_loss(): argument 'target' (position 2) must be Tensor, not {type(target).__name__}"
+        )
     if not input.dim():
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}"

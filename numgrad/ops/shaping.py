@@ -204,12 +204,12 @@ def _promoted(tensors: Sequence[Any]) -> tuple[Any, ...]:
 
 def _check_tensors(name: str, tensors: Any) -> None:
     if not isinstance(tensors, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
     for i, x in enumerate(tensors):
         if x.__class__ not in CLASSES:
-            raise TypeError(
-                f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}"
-            )
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
 
 
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:

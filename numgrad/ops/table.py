@@ -28,7 +28,9 @@ def not_a_tensor(op: ElementwiseOp, value: Any) -> TypeError:
 def function_of(op: ElementwiseOp) -> Callable[..., Any]:
     """`numgrad.f(input, ..., *, out=None)`."""
     names = ", ".join(op.inputs)
-    check = "    if input.__class__ not in CLASSES:\n        raise not_a_tensor(op, input)\n" if len(op.inputs) == 1 else ""
+    check = (
+        "    if input.__class__ not in CLASSES:\n        raise not_a_tensor(op, input)\n" if len(op.inputs) == 1 else ""
+    )
     source = f"def {op.name}({names}, *, out=None):\n{check}    return dispatch(op, ({names},), (), out)\n"
     return _define(op.name, source, op, "function")
 

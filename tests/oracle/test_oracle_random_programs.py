@@ -82,7 +82,7 @@ def second_order(program: Program, module: Any) -> list[Any]:
     leaves = [names[n] for n in program.leaves]
     grads = module.autograd.grad(names["loss"], leaves, create_graph=True, allow_unused=True)
     squares = sum((g * g).sum() for g in grads if g is not None)
-    shown = [None if g is None or g.grad_fn is None else type(g.grad_fn).__name__ for g in grads]
+    shown = [g is not None and g.requires_grad for g in grads]
     if not squares.requires_grad:
         return [shown, *grads]
     return [shown, *grads, *module.autograd.grad(squares, leaves, allow_unused=True)]
