@@ -278,6 +278,7 @@ def _(g, input, exponent, out):
     node="PowBackward2",
     public=(),
     plain=("input",),
+    tensors=("exponent",),
 )
 def power_scalar(input, exponent):
     """`pow` of a number with a tensor exponent, `2 ** x` (its nodes are PyTorch's `PowBackward2`)."""
@@ -302,7 +303,7 @@ def _(g, input, exponent, out):
     return where((input == 0) * (exponent >= 0), 0, g * (out * input.log()))
 
 
-@elementwise(samples=Uniform(), reference=np.maximum, public=("function", "method"))
+@elementwise(samples=Uniform(), reference=np.maximum, public=("function", "method"), tensors=("input", "other"))
 def maximum(input, other):
     """The larger of two items; NaN if either is. Equal items share the gradient."""
     return input if input >= other or input != input else other
@@ -328,7 +329,7 @@ def _(g, input, other):
     return where(other < input, 0, where(input == other, g / 2, g))
 
 
-@elementwise(samples=Uniform(), reference=np.minimum, public=("function", "method"))
+@elementwise(samples=Uniform(), reference=np.minimum, public=("function", "method"), tensors=("input", "other"))
 def minimum(input, other):
     """The smaller of two items; NaN if either is. Equal items share the gradient."""
     return input if input <= other or input != input else other

@@ -8,11 +8,12 @@ device; on the CPU an array also carries the NumPy view that Numba kernels read.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from .locks import fork_safe_lock
 
 Shape = tuple[int, ...]
 
@@ -128,7 +129,7 @@ class Array:
         return Array(storage, self.dtype, shape, strides, offset, flat)
 
 
-_making_storage = threading.Lock()  # two threads that view one array must agree on its storage
+_making_storage = fork_safe_lock()  # two threads that view one array must agree on its storage
 
 
 def is_contiguous(shape: Shape, strides: Shape) -> bool:

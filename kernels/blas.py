@@ -10,16 +10,17 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .locks import fork_safe_lock
+
 ALWAYS_SINGLE = 1 << 18  # multiply-adds below which OpenBLAS itself uses one thread
 WORTH_THREADS = 1 << 22  # a product of 160x160x160: 0.1 ms on one thread
 
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 _limited = 0  # products on one thread that are running, in all Python threads
 _previous = 1
 
@@ -75,8 +76,7 @@ def _thread_control() -> tuple[Any, Any] | None:
 
 
 def _after_fork() -> None:
-    global _lock, _limited
-    _lock = threading.Lock()
+    global _limited
     if _limited:  # forked while a product ran in another thread: that thread is not here to restore the number
         _limited = 0
         control = _thread_control()

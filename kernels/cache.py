@@ -26,14 +26,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .locks import fork_safe_lock
+
+_lock = fork_safe_lock()
+
 
 def load_module(text: str) -> ModuleType:
     """The module with this source text, written to the cache directory when it is not there yet, and imported."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:24]
     name = f"_numgrad_kernel_{digest}"
-    module = sys.modules.get(name)
-    if module is not None:
-        return module
+    with _lock:  # a module is in sys.modules before its text has run: another thread must not see it half made
+        return sys.modules.get(name) or _import_module(name, text)
+
+
+def _import_module(name: str, text: str) -> ModuleType:
     path = directory() / f"{name}.py"
     try:
         current = path.read_text(encoding="utf-8")

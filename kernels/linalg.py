@@ -86,7 +86,7 @@ def _(
 ) -> tuple[Any, ...]:
     bias = None
     if needs[0]:
-        bias = sum_to_shape(g, input_shape)
+        bias = g.copy() if g.shape == input_shape else sum_to_shape(g, input_shape)  # never the caller's own memory
     return (
         bias,
         blas.dot(g, mat2.T) if needs[1] else None,

@@ -175,7 +175,7 @@ def cat(*tensors, dim=0):
 
 @cat.kernel("cpu")
 def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    return np.concatenate(tensors, dim)
+    return np.ascontiguousarray(np.concatenate(tensors, dim))
 
 
 @cat.grad("tensors")
@@ -198,7 +198,7 @@ def stack(*tensors, dim=0):
 
 @stack.kernel("cpu")
 def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    return np.stack(tensors, dim)
+    return np.ascontiguousarray(np.stack(tensors, dim))
 
 
 @stack.grad("tensors")

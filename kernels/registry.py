@@ -167,6 +167,7 @@ class ElementwiseOp(Op):
         result: str = "same",
         bool_error: Exception | None = None,
         public: tuple[str, ...] = ("function", "method", "in-place"),
+        tensors: tuple[str, ...] | None = None,
         **options: Any,
     ) -> None:
         scalar = function if isinstance(function, scalar_ir.Function) else None
@@ -180,6 +181,7 @@ class ElementwiseOp(Op):
         super().__init__(name, parameters, doc=doc, **options)
         self.python = function
         self.result = result
+        self.tensors = self.inputs[:1] if tensors is None else tensors  # inputs that a Python number cannot be
         self.public = public  # how users reach it: numgrad.f(x), x.f(), x.f_()
         self.bool_error = bool_error  # where PyTorch refuses bools; a second text is for two of them
         self._scalar = scalar

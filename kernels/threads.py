@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from .locks import fork_safe_lock
+
 THRESHOLD = 1 << 17
 
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 _pool: ThreadPoolExecutor | None = None
 _threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _inside = threading.local()
@@ -86,8 +88,7 @@ def _forget_pool() -> None:
 
 
 def _after_fork() -> None:
-    global _pool, _lock
-    _lock = threading.Lock()
+    global _pool
     _pool = None
 
 

@@ -200,6 +200,9 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
         inputs = _converted(op, inputs)
+    for name in op.tensors:
+        if inputs[op.inputs.index(name)].__class__ not in CLASSES:
+            raise _not_a_tensor(op, name, inputs[op.inputs.index(name)])
     where = _device_of(op, inputs)
     compute, result_dtype = _resolve_dtypes(op, inputs)
     shape = _broadcast(op, inputs)
@@ -337,11 +340,14 @@ def _converted(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     for i, x in enumerate(inputs):
         value = x if x.__class__ in CLASSES or x.__class__ in NUMBERS else as_operand(x, like)
         if value is NotImplemented:
-            raise TypeError(
-                f"{op.name}(): argument '{op.inputs[i]}' (position {i + 1}) must be Tensor, not {type(x).__name__}"
-            )
+            raise _not_a_tensor(op, op.inputs[i], x)
         found.append(value)
     return tuple(found)
+
+
+def _not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
+    public, position = op.name.partition(".")[0], op.inputs.index(name) + 1
+    return TypeError(f"{public}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
 
 
 _resolved: dict[Any, tuple[Any, Any]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any
 
 from . import dtype as dtypes
@@ -11,6 +10,7 @@ from .autograd.variable import wrap
 from .creation import as_dtype, sizes
 from .device import CPU, device
 from .kernels import philox
+from .kernels.locks import fork_safe_lock
 
 
 class Generator:
@@ -26,7 +26,7 @@ class Generator:
     def __init__(self, device: Any = "cpu") -> None:
         self._seed = 67280421310721  # PyTorch's default seed
         self._counter = 0
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of `seed` from its beginning."""

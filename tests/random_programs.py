@@ -503,7 +503,8 @@ class Builder:
             if np.abs(source).max() > LIMIT / 10 or (np.shares_memory(source, memory) and source is not memory):
                 return
         whole = target == a
-        forms = ["{t}.add_({o})", "{t}.mul_({o})", "{t}.mul_({o})", "{t}.sub_({o})", "{t}.zero_()", "{t}.fill_(0.75)", "{t}.div_(2.0)"]
+        forms = ["{t}.add_({o})", "{t}.mul_({o})", "{t}.mul_({o})", "{t}.sub_({o})"]
+        forms += ["{t}.zero_()", "{t}.fill_(0.75)", "{t}.div_(2.0)"]
         forms += ["{t}.copy_({o})"] * 2 if operand == b else []
         forms += ["{t} += {o}", "{t} *= {o}"] if whole else ["{t} = {o}"] if target.endswith("]") else []
         line = self.draw(st.sampled_from(forms)).format(t=target, o=operand)
@@ -549,7 +550,8 @@ def programs(draw: Callable[..., Any], in_place: bool = True, lines: int = 12) -
     if in_place:
         builder.emit(f"1.5 * {builder.tensors[0]}")
     if in_place and builder.integer(0, 2) == 0:
-        builder.emit(f"torch.zeros({', '.join(map(str, draw(st.lists(extents, min_size=1, max_size=2))))}, dtype=torch.float64)")
+        buffer = ", ".join(map(str, draw(st.lists(extents, min_size=1, max_size=2))))
+        builder.emit(f"torch.zeros({buffer}, dtype=torch.float64)")
     kinds = [builder.binary, builder.view, builder.view, builder.unary, builder.reduction, builder.product, builder.join]
     if in_place:
         kinds = [builder.write] * 4 + kinds

@@ -44,5 +44,5 @@ def neutral(text: str) -> str:
     """A text without what differs by nature: addresses, the library's own name in help and in types of tensors."""
     text = re.sub(r"0x[0-9a-f]+", "0x", text)
     text = re.sub(r" \(Triggered internally at .*\)", "", text)
-    text = text.replace("numgrad.", "torch.").replace("set_detect_anomaly(True, check_nan=False)", "set_detect_anomaly(True)")
+    text = text.replace("numgrad.", "torch.").replace("(True, check_nan=False)", "(True)")
     return re.sub(r"(which is output \d+ of \w+?)(Backward\d)?(,)", r"\1\3", text)

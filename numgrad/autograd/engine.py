@@ -12,6 +12,7 @@ from typing import Any
 
 from ..dtype import FROM_NUMPY
 from ..kernels.array import Array
+from ..kernels.locks import fork_safe_lock
 from ..kernels.unbroadcast import accumulate, cloned
 from . import grad_mode
 from .node import AccumulateGrad, Node, gradient_edge
@@ -47,6 +48,9 @@ def run_backward(
         return engine.finish()
     finally:
         grad_mode.mode.enabled = previous
+
+
+_writing = fork_safe_lock()
 
 
 class _Pass:
@@ -94,8 +98,7 @@ class _Pass:
             g = arrived.pop(node, None)
             if node.__class__ is AccumulateGrad:
                 if node.hooks is None and not capturing:
-                    if g is not None and node.variable._requires_grad:
-                        self.leaves.append((node.variable, g))
+                    self._keep_leaf(node.variable, g)
                 else:
                     self._observe(node, g, capturing)
                 continue
@@ -159,10 +162,14 @@ class _Pass:
                     self.retained.append((tensor, self._as_tensor(value, node.device, shared=True)))
             if (node, number) in capturing:
                 self.captured[node, number] = value
-        is_leaf = isinstance(node, AccumulateGrad) and node.variable._requires_grad
-        if is_leaf and self.inputs is None and slots[0] is not None:
-            self.leaves.append((node.variable, slots[0]))
+        if isinstance(node, AccumulateGrad):
+            self._keep_leaf(node.variable, slots[0])
         return slots[0] if node.outputs == 1 else slots
+
+    def _keep_leaf(self, variable: Any, g: Any) -> None:
+        """Note a leaf's gradient, which is written when the pass has succeeded."""
+        if g is not None and self.inputs is None and variable._requires_grad:
+            self.leaves.append((variable, g))
 
     def _run_hooks(self, hooks: dict[int, Any], g: Any, device: Any) -> Any:
         tensor = self._as_tensor(g, device, shared=True)
@@ -194,8 +201,9 @@ class _Pass:
             for tensor, edge in dict(zip(self.tensors, self.inputs, strict=True)).items():
                 if tensor._edge is None and self.captured.get(edge) is not None:
                     self.leaves.append((tensor, self.captured[edge]))
-        for variable, g in self.leaves:
-            self._accumulate_leaf(variable, g)
+        with _writing:  # two threads may run backward into one leaf
+            for variable, g in self.leaves:
+                self._accumulate_leaf(variable, g)
         return []
 
     def _captured_tensor(self, edge: Edge) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from ..kernels import cpu
 from ..kernels.array import Array
+from ..kernels.locks import fork_safe_lock
 from ..kernels.movement import backend
 from ..kernels.registry import OUT, ElementwiseOp, KernelOp, Op, Rule
 from ..kernels.unbroadcast import unbroadcast
@@ -30,6 +31,7 @@ FREED = (
 )
 FIRST_OF_ALL = 1 << 62  # sequence numbers of AccumulateGrad start here: they run as soon as they are ready
 
+_naming = fork_safe_lock()
 _sequence = itertools.count()
 _accumulate_sequence = itertools.count(FIRST_OF_ALL)
 
@@ -127,7 +129,7 @@ def raise_modified(array: Array, version: int, producer: str | None, is_result: 
     name = producer
     if writer is not None and not is_result:
         name = writer[0] if array.layout == writer[1] else as_strided.node_name
-    origin = f", which is output 0 of {name}," if name else ","
+    origin = f", which is output 0 of {name}," if name else ""
     raise RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{describe(array)}]{origin} is at version {current}; expected version {version} instead. Hint: enable anomaly "
@@ -479,7 +481,9 @@ def node_class(op: Op) -> type[Any]:
     """The node class of an op, named as PyTorch's."""
     if op.node_class is None:
         base = ElementwiseNode if op.elementwise else OpNode
-        op.node_class = type(op.node_name, (base,), {"op": op, "__slots__": (), "__doc__": f"Node of `{op.name}`."})
+        made = type(op.node_name, (base,), {"op": op, "__slots__": (), "__doc__": f"Node of `{op.name}`."})
+        with _naming:
+            op.node_class = op.node_class or made
     return op.node_class
 
 

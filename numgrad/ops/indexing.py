@@ -56,7 +56,7 @@ def _slice(x: Any, dim: int, item: slice, always: bool = False) -> Any:
     if step < 0:
         raise ValueError("step must be greater than zero")
     start, end, step = item.indices(extent)
-    if (start, end, step) == (0, extent, 1) and not always:
+    if (start, end, step) == (0, extent, 1) and not always and not item.start:
         return x
     return dispatch(views.slice_, (x,), (dim, start, max(start, end), step))
 
