@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from . import cache, scalar_ir, threads
-from .array import Array, Shape, Storage, contiguous_strides
+from .array import Array, Shape, Storage, contiguous_strides, dense_array
 
 DEVICE = "cpu"
 BUFFER_ITEMS = 16384
@@ -49,7 +49,7 @@ _REAL = ("float32", "float64")
 def empty(shape: Shape, dtype: np.dtype, device: str = DEVICE) -> Array:
     """A new contiguous array with undefined items."""
     flat = np.empty(math.prod(shape), dtype)
-    return Array(None, dtype, shape, contiguous_strides(shape), 0, flat)
+    return dense_array(flat, dtype, shape, contiguous_strides(shape))
 
 
 def empty_strided(shape: Shape, strides: Shape, dtype: np.dtype) -> Array:
@@ -63,7 +63,7 @@ def from_host(values: np.ndarray, device: str = DEVICE) -> Array:
     dtype, shape = values.dtype, values.shape
     flags = values.flags
     if flags.c_contiguous and flags.aligned:
-        return Array(None, dtype, shape, contiguous_strides(shape), 0, values.reshape(-1))
+        return dense_array(values.reshape(-1), dtype, shape, contiguous_strides(shape))
     if flags.f_contiguous and flags.aligned:
         strides = contiguous_strides(shape[::-1])[::-1]
         return Array(Storage(values.T.reshape(-1), DEVICE), dtype, shape, strides, 0, None)
@@ -245,7 +245,7 @@ class FlatPlan:
         dtype = self.dtype
         flat = empty_flat(len(source), dtype)
         call(self.kernel, (source, y.flat, flat), len(source))
-        return Array(None, dtype, x.shape, x.strides, 0, flat)
+        return dense_array(flat, dtype, x.shape, x.strides)
 
 
 empty_flat = np.empty
@@ -278,7 +278,7 @@ def gradient_runner(
             kernel(x, saved[0].flat, flat)
         else:
             threads.run(kernel, (x, saved[0].flat, flat), len(x))
-        return (Array(None, dtype, g.shape, g.strides, 0, flat),)
+        return (dense_array(flat, dtype, g.shape, g.strides),)
 
     def first_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
         x = g.flat
@@ -287,7 +287,7 @@ def gradient_runner(
             kernel(x, saved[0].flat, flat)
         else:
             threads.run(kernel, (x, saved[0].flat, flat), len(x))
-        return (Array(None, dtype, g.shape, g.strides, 0, flat), None)
+        return (dense_array(flat, dtype, g.shape, g.strides), None)
 
     def second_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
         return (None, *one_of_one(g, saved))
@@ -299,13 +299,13 @@ def gradient_runner(
             kernel(x, saved[0].flat, saved[1].flat, first, second)
         else:
             threads.run(kernel, (x, saved[0].flat, saved[1].flat, first, second), len(x))
-        return (Array(None, dtype, shape, strides, 0, first), Array(None, dtype, shape, strides, 0, second))
+        return (dense_array(first, dtype, shape, strides), dense_array(second, dtype, shape, strides))
 
     def any_form(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
         size, shape, strides = len(g.flat), g.shape, g.strides
         outputs = [empty(size, dtype) for _ in range(function.outputs)]
         call(kernel, [g.flat, *[x.flat if x.__class__ is Array else x for x in saved], *outputs], size)
-        return [None if r is None else Array(None, dtype, shape, strides, 0, outputs[r]) for r in routes]
+        return [None if r is None else dense_array(outputs[r], dtype, shape, strides) for r in routes]
 
     spelled_out = {
         ("vv", (0,)): one_of_one,

@@ -58,7 +58,7 @@ def _from_rows(rows: np.ndarray, shape: Shape, dim: int) -> np.ndarray:
     if dim == len(shape) - 1:
         return rows.reshape(shape)
     moved = shape[:dim] + shape[dim + 1 :] + (shape[dim],)
-    return np.moveaxis(rows.reshape(moved), -1, dim)
+    return np.ascontiguousarray(np.moveaxis(rows.reshape(moved), -1, dim))
 
 
 def _log_softmax_reference(x: np.ndarray, dim: int) -> np.ndarray:

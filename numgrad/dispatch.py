@@ -14,13 +14,13 @@ from . import dtype as dtypes
 from .autograd import variable
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_overlap, check_writable, rebase
-from .autograd.node import Recorder, gradient_edge, node_class, save_plan
+from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan
 from .autograd.variable import CLASSES, ViewInfo, wrap
 from .device import CPU, PLAIN, device, merge_contexts
 from .dtype import FROM_NUMPY
 from .interop import as_operand
 from .kernels import cpu, threads
-from .kernels.array import Array
+from .kernels.array import Array, dense_array
 from .kernels.cpu import SPLIT, empty_flat
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
 from .size import Size
@@ -95,7 +95,7 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
         plan.kernel(x, y, flat)
     else:
         threads.run(plan.kernel, (x, y, flat), len(x))
-    result = Array(None, dtype, a.shape, a.strides, 0, flat)
+    result = dense_array(flat, dtype, a.shape, a.strides)
     where = first._device
     if not recorded or not mode.enabled:
         return wrap(result, where)
@@ -130,7 +130,7 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
         written = any(_versions(saved))
     else:
         saved = written = ()
-    node = op.node_class(recorder, (edge, edge2), saved, where)
+    node = elementwise_node(op.node_class, recorder, (edge, edge2), saved, where)
     if written:
         node.versions = _versions(saved)
     tensor = new(variable.tensor_class)  # `wrap`, written out
@@ -164,7 +164,7 @@ def unary(op: ElementwiseOp, first: Any) -> Any:
         plan.kernel(x, flat)
     else:
         threads.run(plan.kernel, (x, flat), len(x))
-    result = Array(None, dtype, a.shape, a.strides, 0, flat)
+    result = dense_array(flat, dtype, a.shape, a.strides)
     where = first._device
     if not (first._requires_grad or first._view is not None) or not mode.enabled:
         return wrap(result, where)
@@ -176,7 +176,7 @@ def unary(op: ElementwiseOp, first: Any) -> Any:
         if recorder is None:
             return wrap(result, where)
     saved = [a if i == 0 else result for i in recorder.saves]
-    node = op.node_class(recorder, (edge,), saved, where)
+    node = elementwise_node(op.node_class, recorder, (edge,), saved, where)
     if a._storage is not None and a._storage.version:
         node.versions = _versions(saved)
     return wrap(result, where, (node, 0))
@@ -240,7 +240,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if out is not None:
             return out
         return wrap(target, where)
-    node = node_class(op)(recorder, edges, saved, where)
+    node = elementwise_node(node_class(op), recorder, edges, saved, where)
     node.meta = _input_meta(inputs, operands, shape, compute, target)
     if in_place and OUT in recorder.saves:
         versions[recorder.saves.index(OUT)] += 1

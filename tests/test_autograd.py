@@ -252,6 +252,16 @@ def test_overlapping_writes_raise_for_every_size(n: int) -> None:
     assert x[-1].item() == n - 1
 
 
+@pytest.mark.parametrize("op", ["x @ w", "ng.addmm(b, x, w)", "ng.bmm(x[None], w[None])", "x * w", "x / w", "x @ w[0]"])
+def test_only_what_a_gradient_reads_is_saved(op: str) -> None:
+    w, x, b = ng.ones(2, 2), ng.ones(2, 2, requires_grad=True), ng.ones(2)
+    x_alone = eval(op, {"ng": ng, "x": x, "w": w, "b": b})
+    x.data = ng.zeros(2, 2)  # the gradient of x reads w
+    x.detach().add_(1)
+    x_alone.sum().backward()
+    assert x.grad is not None
+
+
 def test_write_of_one_item_into_a_product() -> None:
     x = leaf(2.0, 3.0)
     y = x * x

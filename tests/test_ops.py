@@ -192,13 +192,21 @@ def test_mixed_layouts(first, second):
 
 @pytest.mark.parametrize("name", BINARY)
 def test_numbers_as_operands(name):
+    """Where an op takes Python numbers, and PyTorch's refusal where it does not."""
     declared = op(name)
     if declared.scalar.kinds.get(declared.inputs[0]) == "bool":
         pytest.skip("the first input is a mask")
     case = sweep.elementwise_case(declared, [SHAPE] * len(declared.inputs))
-    numbers = [1.5, 0.5][: len(declared.inputs) - 1]
-    (found,) = sweep.call(declared, [ng.from_numpy(case.arrays[0]), *numbers], {})
-    sweep.compare(sweep.host(found), np.asarray(declared.reference(case.arrays[0], *map(np.asarray, numbers))))
+    operands = [a if n in declared.tensors else 1.5 for n, a in zip(declared.inputs, case.arrays, strict=True)]
+    given = [ng.from_numpy(x) if isinstance(x, np.ndarray) else x for x in operands]
+    (found,) = sweep.call(declared, given, {})
+    sweep.compare(sweep.host(found), np.asarray(declared.reference(*map(np.asarray, operands))))
+    for position, refused in enumerate(declared.inputs):
+        if refused in declared.tensors:
+            public = declared.name.split(".")[0]
+            text = rf"{public}\(\): argument '{refused}' \(position {position + 1}\) must be Tensor, not float"
+            with pytest.raises(TypeError, match=text):
+                sweep.call(declared, [*given[:position], 1.5, *given[position + 1 :]], {})
 
 
 @pytest.mark.parametrize("change", [transposed, strided])
@@ -277,7 +285,7 @@ def test_gradients_of_mixed_dtypes_have_their_inputs_dtype():
 
 
 @pytest.mark.parametrize("number", [2, 0.5])
-@pytest.mark.parametrize("name", ["mul", "div", "rsub", "maximum"])
+@pytest.mark.parametrize("name", ["mul", "div", "rsub", "sub"])
 def test_gradients_beside_numbers(name, number):
     (x, _) = sweep.elementwise_case(op(name), [SHAPE, SHAPE]).arrays
     x = ng.from_numpy(x).requires_grad_()

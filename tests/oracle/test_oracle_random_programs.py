@@ -28,15 +28,9 @@ def facts(x: Any) -> dict[str, Any]:
         "version": x._version,
         "is_view": x._is_view(),
         "shape": tuple(x.shape),
-        "stride": normal_strides(x),
         "offset": x.storage_offset(),
         "dtype": str(x.dtype),
     }
-
-
-def normal_strides(x: Any) -> tuple[int, ...]:
-    """Strides of the dimensions where they mean something."""
-    return tuple(s for n, s in zip(x.shape, x.stride(), strict=True) if n > 1)
 
 
 def tensors_of(names: dict[str, Any], module: Any) -> dict[str, Any]:
@@ -44,11 +38,11 @@ def tensors_of(names: dict[str, Any], module: Any) -> dict[str, Any]:
 
 
 def outcome(call: Any) -> Any:
-    """The result of a call, or its exception. Whom it names as the producer of a view differs: PyTorch says AsStrided."""
+    """The result of a call, or its exception. Of several modified tensors the libraries may find another one first."""
     try:
         return call()
     except Exception as error:
-        return type(error).__name__, re.sub(r"which is output \d+ of [\w:]+", "which", neutral(str(error)))
+        return type(error).__name__, re.sub(r"(inplace operation): .*", r"\1", neutral(str(error)))
 
 
 def items(x: Any) -> Any:
