@@ -12,7 +12,7 @@ POSITIVE = Uniform(0.2, 3.0)
 _NO_BOOL_POW = NotImplementedError("\"pow\" not implemented for 'Bool'")
 
 
-@elementwise(samples=Uniform(), reference=np.add, public=())
+@elementwise(samples=Uniform(), reference=np.add, public=(), tensors=())
 def add(input, other):
     """Sum of two tensors, `input + other`."""
     return input + other
@@ -28,7 +28,9 @@ def _(g):
     return g
 
 
-@elementwise(samples=Uniform(), reference=lambda x, y, a: x + a * y, node="AddBackward0", public=(), plain=("alpha",))
+@elementwise(
+    samples=Uniform(), reference=lambda x, y, a: x + a * y, node="AddBackward0", public=(), plain=("alpha",), tensors=()
+)
 def add_scaled(input, other, alpha):
     """`input + alpha * other`, the form of `add` with a factor."""
     return input + alpha * other
@@ -44,7 +46,9 @@ def _(g, alpha):
     return g * alpha
 
 
-@elementwise(samples=Uniform(), reference=lambda x, y, a: x - a * y, node="SubBackward0", public=(), plain=("alpha",))
+@elementwise(
+    samples=Uniform(), reference=lambda x, y, a: x - a * y, node="SubBackward0", public=(), plain=("alpha",), tensors=()
+)
 def sub_scaled(input, other, alpha):
     """`input - alpha * other`, the form of `sub` with a factor."""
     return input - alpha * other
@@ -68,7 +72,7 @@ _NO_BOOL_SUB = RuntimeError(
 )
 
 
-@elementwise(samples=Uniform(), reference=np.subtract, bool_error=_NO_BOOL_SUB, public=())
+@elementwise(samples=Uniform(), reference=np.subtract, bool_error=_NO_BOOL_SUB, public=(), tensors=())
 def sub(input, other):
     """Difference of two tensors, `input - other`."""
     return input - other
@@ -107,7 +111,7 @@ def _(g):
     return g
 
 
-@elementwise(samples=Uniform(), reference=np.multiply)
+@elementwise(samples=Uniform(), reference=np.multiply, tensors=())
 def mul(input, other):
     """Product of two tensors, item by item."""
     return input * other
@@ -123,7 +127,7 @@ def _(g, input):
     return g * input
 
 
-@elementwise(samples=(Uniform(), POSITIVE), reference=np.divide, result="float")
+@elementwise(samples=(Uniform(), POSITIVE), reference=np.divide, result="float", tensors=())
 def div(input, other):
     """Quotient of two tensors, item by item; integers divide to the default float dtype."""
     return input / other

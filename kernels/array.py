@@ -160,6 +160,61 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
     return True
 
 
+def dense_order(shape: Shape, strides: Shape) -> Shape | None:
+    """The dimensions from the slowest to the fastest of a layout without gaps and overlaps; None for any other layout."""
+    order = sorted(range(len(shape)), key=lambda d: (strides[d], shape[d]), reverse=True)
+    expected = 1
+    for d in reversed(order):
+        if shape[d] != 1:
+            if strides[d] != expected:
+                return None
+            expected *= shape[d]
+    return tuple(order)
+
+
+def elementwise_strides(shape: Shape, layouts: Sequence[tuple[Shape, Shape]]) -> Shape:
+    """Strides of the result of an elementwise op on operands with these (shape, strides), as PyTorch lays it out.
+
+    Dimensions are sorted by the operands' strides, the first operand that tells two of them apart deciding; where none
+    does they keep C order. (The rule of PyTorch's TensorIterator.)
+    """
+    rank = len(shape)
+    broadcast = []
+    for own, strides in layouts:
+        lead = rank - len(own)
+        padded = (0,) * lead + strides
+        broadcast.append(tuple(0 if d < lead or (own[d - lead] == 1 != shape[d]) else padded[d] for d in range(rank)))
+    order = list(reversed(range(rank)))  # from the fastest dimension to the slowest
+    for i in range(1, rank):
+        moving = i
+        for j in range(i - 1, -1, -1):
+            decision = _compare(order[j], order[moving], shape, broadcast)
+            if decision > 0:
+                order[j], order[moving] = order[moving], order[j]
+                moving = j
+            elif decision < 0:
+                break
+    result = [0] * rank
+    step = 1
+    for d in order:
+        result[d] = step
+        step *= shape[d]
+    return tuple(result)
+
+
+def _compare(first: int, second: int, shape: Shape, layouts: Sequence[Shape]) -> int:
+    """1 when dimension `first` should be slower than `second`, -1 when faster, 0 when no operand tells."""
+    for strides in layouts:
+        a, b = strides[first], strides[second]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[first] > shape[second]:
+            return 1
+    return 0
+
+
 def contiguous_strides(shape: Sequence[int]) -> Shape:
     """Strides in elements of a C-contiguous array: `contiguous_strides((2, 3)) == (3, 1)`. An extent of 0 counts as 1."""
     rank = len(shape)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import blas
-from .array import Array
+from .array import Array, Shape
 from .reductions import sum_to_shape
 from .registry import Sample, op
 
@@ -42,13 +42,14 @@ def _(g, input):
 
 
 @mm.fused_backward("cpu")
-def _(g: np.ndarray, input: np.ndarray, mat2: np.ndarray, needs: tuple[bool, ...]) -> tuple[Any, ...]:
-    return (blas.dot(g, mat2.T) if needs[0] else None, _second_factor_gradient(g, input, mat2) if needs[1] else None)
+def _(g: np.ndarray, input: Any, mat2: Any, mat2_strides: Shape, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    first = blas.dot(g, mat2.T) if needs[0] else None
+    return first, _second_factor_gradient(g, input, mat2_strides) if needs[1] else None
 
 
-def _second_factor_gradient(g: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """`first.T @ g`, laid out in memory as `second`: a transposed weight's gradient then needs no copy."""
-    if second.flags.c_contiguous:
+def _second_factor_gradient(g: np.ndarray, first: np.ndarray, strides: Shape) -> np.ndarray:
+    """`first.T @ g`, laid out in memory as the second factor: a transposed weight's gradient then needs no copy."""
+    if strides[1] == 1:
         return blas.dot(first.T, g)
     return blas.dot(g.T, first).T
 
@@ -82,16 +83,13 @@ def _(g, mat1):
 
 @addmm.fused_backward("cpu")
 def _(
-    g: np.ndarray, input_shape: tuple[int, ...], mat1: np.ndarray, mat2: np.ndarray, needs: tuple[bool, ...]
+    g: np.ndarray, input_shape: Shape, mat1: Any, mat2: Any, mat2_strides: Shape, needs: tuple[bool, ...]
 ) -> tuple[Any, ...]:
     bias = None
     if needs[0]:
         bias = g.copy() if g.shape == input_shape else sum_to_shape(g, input_shape)  # never the caller's own memory
-    return (
-        bias,
-        blas.dot(g, mat2.T) if needs[1] else None,
-        _second_factor_gradient(g, mat1, mat2) if needs[2] else None,
-    )
+    first = blas.dot(g, mat2.T) if needs[1] else None
+    return bias, first, _second_factor_gradient(g, mat1, mat2_strides) if needs[2] else None
 
 
 @op(samples=[Sample(((5,), (5,))), Sample(((0,), (0,)))], reference=np.dot)
@@ -164,7 +162,7 @@ def _(g, input):
 
 
 @bmm.fused_backward("cpu")
-def _(g: np.ndarray, input: np.ndarray, mat2: np.ndarray, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+def _(g: np.ndarray, input: Any, mat2: Any, needs: tuple[bool, ...]) -> tuple[Any, ...]:
     return (
         blas.matmul(g, mat2.swapaxes(1, 2)) if needs[0] else None,
         blas.matmul(input.swapaxes(1, 2), g) if needs[1] else None,

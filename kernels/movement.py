@@ -145,7 +145,7 @@ def to_copy(input, *, dtype, device):
 @to_copy.kernel("cpu")
 def _(input: np.ndarray, dtype: str, device: str) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
-        values = np.array(input, dtype, order="C")  # (ascontiguousarray makes 0-d arrays 1-d)
+        values = np.array(input, dtype, order="K")
     return backend(device).from_host(values, device)
 
 

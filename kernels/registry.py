@@ -13,7 +13,7 @@ A gradient is declared beside the op, one per input::
         return g * out * (1 - out)
 
 Its parameter names say what it reads, and so what the graph saves: an input's name, `out` for the result, an attribute's
-name, or `<input>_shape` and `<input>_meta` (dtype and device) alone. `g` is the incoming gradient.
+name, or `<input>_shape`, `<input>_strides` and `<input>_meta` (dtype and device) alone. `g` is the incoming gradient.
 
 Ops that are called from a gradient, or from anywhere else, go through the one dispatch function that the graph layer
 installs with `install_dispatcher`; this package imports nothing of it.
@@ -339,7 +339,7 @@ class KernelOp(Op):
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             self._rule_target(name)
-            facts = tuple(f"{n}_{fact}" for n in self.inputs for fact in ("shape", "meta"))
+            facts = tuple(f"{n}_{fact}" for n in self.inputs for fact in ("shape", "strides", "meta"))
             readable = ("g", *self.inputs, "out", *self.attributes, *facts)
             readable += tuple(f"out{i}" for i in range(self.outputs)) + tuple(f"g{i}" for i in range(self.outputs))
             self.rules[name] = _make_rule(self, function, True, readable)
@@ -351,7 +351,8 @@ class KernelOp(Op):
         """Declare a backward kernel for all inputs at once, used when no graph is being built.
 
         Called with what its parameters name, as arrays, and `needs` (a bool for each input); returns a tuple with a
-        gradient or None for each input. The sweep compares it with the gradients of `grad`.
+        gradient or None for each input. An input that no wanted gradient reads is not saved, and given as None. The sweep
+        compares it with the gradients of `grad`.
         """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:

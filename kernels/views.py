@@ -81,6 +81,17 @@ def _(g: Any, input_shape: Shape) -> Any:
 
 
 @view_op(samples=[Sample(((2, 6),), {"size": (3, 4)})], reference=np.reshape)
+def reshape_alias(shape: Shape, strides: Shape, offset: int, size: Shape) -> Layout:
+    """`view` as `reshape` does it for an input that is not contiguous."""
+    return view.layout(shape, strides, offset, size)
+
+
+@reshape_alias.grad
+def _(g: Any, input_shape: Shape) -> Any:
+    return g.reshape(input_shape)
+
+
+@view_op(samples=[Sample(((2, 6),), {"size": (3, 4)})], reference=np.reshape)
 def unsafe_view(shape: Shape, strides: Shape, offset: int, size: Shape) -> Layout:
     """`view` of a result that nobody else holds: to the graph it is a new tensor, no view of another."""
     return view.layout(shape, strides, offset, size)

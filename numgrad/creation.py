@@ -9,7 +9,8 @@ from . import dtype as dtypes
 from .autograd.variable import CLASSES
 from .device import CPU, device
 from .dispatch import dispatch
-from .kernels import movement
+from .kernels import movement, views
+from .kernels.array import dense_order
 from .ops.dims import as_sizes
 
 
@@ -75,14 +76,16 @@ def _fill_number(name: str, value: Any) -> Any:
 def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
     if x.__class__ not in CLASSES:
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
-    return _filled(
-        name,
-        x._array.shape,
-        value,
-        x.dtype if dtype is None else dtype,
-        x._device if where is None else where,
-        requires_grad,
-    )
+    dtype = x.dtype if dtype is None else dtype
+    where = x._device if where is None else where
+    array = x._array
+    order = None if array.is_contiguous() else dense_order(array.shape, array.strides)
+    if order is None:
+        return _filled(name, array.shape, value, dtype, where, requires_grad)
+    # As PyTorch, in the layout of the input: made in its memory order, then seen in its order of dimensions.
+    made = _filled(name, tuple(array.shape[d] for d in order), value, dtype, where, False)
+    inverse = tuple(order.index(d) for d in range(len(order)))
+    return dispatch(views.permute, (made,), (inverse,)).detach().requires_grad_leaf(requires_grad)
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:

@@ -20,7 +20,7 @@ from .device import CPU, PLAIN, device, merge_contexts
 from .dtype import FROM_NUMPY
 from .interop import as_operand
 from .kernels import cpu, threads
-from .kernels.array import Array, dense_array
+from .kernels.array import Array, dense_array, elementwise_strides, is_contiguous
 from .kernels.cpu import SPLIT, empty_flat
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
 from .size import Size
@@ -210,7 +210,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     in_place = out is not None and out is inputs[0]
     if out is None:
         loops = where.kernels()
-        target = _allocate(loops, op, inputs, shape, result_dtype, where)
+        target = _allocate(loops, inputs, shape, result_dtype, where)
     else:
         _check_target(op, inputs, out, shape, result_dtype, in_place)
         target = out._array
@@ -421,28 +421,15 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _allocate(loops: Any, op: Op, inputs: tuple[Any, ...], shape: tuple[int, ...], dtype: Any, where: device) -> Array:
-    """The result's array: laid out as the operands when they share a dense permuted layout, else contiguous."""
-    if where.type == "cpu" and len(shape) > 1:
-        layouts = {x._array.strides for x in inputs if x.__class__ in CLASSES and x._array.shape == shape}
-        same = all(x.__class__ not in CLASSES or x._array.shape == shape for x in inputs)
-        if same and len(layouts) == 1 and _is_permuted(shape, strides := layouts.pop()):
-            return cpu.empty_strided(shape, strides, dtype)
+def _allocate(loops: Any, inputs: tuple[Any, ...], shape: tuple[int, ...], dtype: Any, where: device) -> Array:
+    """The result's array: contiguous, unless operands are laid out otherwise."""
+    if where.type == "cpu" and len(shape) > 1 and 0 not in shape:
+        arrays = [x._array for x in inputs if x.__class__ in CLASSES and x._array.shape]
+        if any(a.flat is None for a in arrays):
+            strides = elementwise_strides(shape, [(a.shape, a.strides) for a in arrays])
+            if not is_contiguous(shape, strides):
+                return cpu.empty_strided(shape, strides, dtype)
     return loops.empty(shape, dtype, where.hardware)
-
-
-def _is_permuted(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether a layout is dense but not in C order."""
-    expected = 1
-    order = sorted(range(len(shape)), key=lambda d: strides[d])
-    for d in order:
-        if shape[d] == 1:
-            continue
-        if strides[d] != expected:
-            return False
-        expected *= shape[d]
-    ordered = [d for d in order if shape[d] != 1]
-    return ordered != sorted(ordered, reverse=True)
 
 
 def _check_target(
@@ -516,8 +503,10 @@ def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     facts = {name: attributes[j] for name, j in plan.attributes}
     for name, _ in plan.shapes:
         facts[name] = array.shape
-    for name in plan.layouts:
-        facts[name] = array.strides if name == "input_strides" else array.offset
+    for name, _ in plan.strides:
+        facts[name] = array.strides
+    for name, _ in plan.offsets:
+        facts[name] = array.offset
     node = node_class(op)((edge,), {}, facts, x._device, 1, (True,))
     out = wrap(result, x._device, (node, 0))
     out._view = ViewInfo(base, array.storage.version, False)
@@ -596,6 +585,8 @@ def _record(
     facts = {name: attributes[j] for name, j in plan.attributes}
     for name, i in plan.shapes:
         facts[name] = [x._array.shape for x in inputs] if op.variadic else inputs[i]._array.shape
+    for name, i in plan.strides:
+        facts[name] = inputs[i]._array.strides
     for name, i in plan.metas:
         facts[name] = (inputs[i]._array.dtype.name, inputs[i]._array.device)
     needs = tuple([e is not None for e in edges])

@@ -281,6 +281,18 @@ def test_retained_gradient_does_not_depend_on_an_unrelated_write() -> None:
     assert x.grad.tolist() == [5.0, 0.0]
 
 
+def test_write_under_a_transposed_gradient() -> None:
+    x = ng.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    s = leaf(1.0)
+    y = x * 1
+    y[0].add_(s)
+    g = ng.tensor([[1.0, 10.0], [100.0, 1000.0]])
+    (y.t() @ ng.tensor([[1.0, 2.0], [3.0, 5.0]])).backward(g)
+    # the gradient of y is [[1, 2], [3, 5]] @ g.T, laid out as g is: by columns
+    assert x.grad.tolist() == [[21.0, 2100.0], [53.0, 5300.0]]
+    assert s.grad.tolist() == [2121.0]
+
+
 def test_write_of_a_tracked_tensor_into_a_buffer() -> None:
     x = leaf()
     buffer = ng.zeros(4)

@@ -40,13 +40,13 @@ def test_gradients(program: Program) -> None:
     check_first_order(program)
 
 
-@settings(fixed, max_examples=100)
+@settings(fixed, max_examples=300)
 @given(programs())
 def test_gradients_with_writes(program: Program) -> None:
     check_first_order(program)
 
 
-@settings(fixed, max_examples=40)
+@settings(fixed, max_examples=120)
 @given(programs(lines=8))
 def test_second_derivatives(program: Program) -> None:
     if not program.depends_on_leaf() or program.overwritten():

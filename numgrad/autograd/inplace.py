@@ -7,6 +7,7 @@ the written part of the gradient, and every other view of it makes its own histo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,10 +76,13 @@ def _share_elements(a: Any, b: Any) -> bool:
 
 
 def _interleaved(a: Any, b: Any) -> bool:
-    """Whether two views are different columns of one row length, such as `x[:, 0]` and `x[:, 1:3]`."""
+    """Whether two views never meet: by a step that both keep, or as different columns such as `x[:, 0]` and `x[:, 1:3]`."""
     strides = {s for x in (a, b) for n, s in zip(x.shape, x.strides, strict=True) if n > 1}
     if not strides:
         return a.offset != b.offset
+    step = math.gcd(*strides)
+    if step and (a.offset - b.offset) % step:
+        return True
     pitch = max(strides)
     columns = []
     for x in (a, b):
@@ -97,11 +101,17 @@ class CopySlices(Node):
     of the written part goes through that op; the rest passes on.
     """
 
-    __slots__ = ("layout",)
+    __slots__ = ("_others", "layout")
 
     def __init__(self, base_edge: Edge | None, writer: Node, layout: tuple[Any, ...], device: Any) -> None:
         super().__init__((base_edge, *writer.edges[1:]), (writer,), device)
         self.layout = layout
+        self._others = writer.next_functions[1:]
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """See `Node.next_functions`; the same inputs count as for the op that wrote."""
+        return (self.edges[0] or (None, 0), *self._others)
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
         """Gradients for each input; see `Node.apply`."""
@@ -117,7 +127,9 @@ class CopySlices(Node):
 
     def _apply_tensors(self, g: Any, through_arrays: bool = False) -> list[Any]:
         base_strides, base_offset, size, stride, offset = self.layout
-        dense = g.clone() if contiguous_strides(g.shape) == base_strides else to_strides(g, strides=base_strides)
+        # Laid out as the base: a plain clone keeps a permuted layout of `g`, under which `part` would be other items.
+        plain = g._array.is_contiguous() and contiguous_strides(g._array.shape) == base_strides
+        dense = g.clone() if plain else to_strides(g, strides=base_strides)
         start = offset - base_offset + dense._array.offset
         (writer,) = self.saved
         part = as_strided(dense, size=size, stride=stride, storage_offset=start)

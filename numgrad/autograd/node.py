@@ -341,7 +341,8 @@ class SavePlan:
         self.attributes: list[tuple[str, int]] = []
         self.shapes: list[tuple[str, int]] = []
         self.metas: list[tuple[str, int]] = []
-        self.layouts: list[str] = []  # of a view's input: `input_strides`, `input_offset`
+        self.strides: list[tuple[str, int]] = []
+        self.offsets: list[tuple[str, int]] = []
         attributes = list(op.attributes)
         for name in _read_names(op, mask):
             if name in attributes:
@@ -350,8 +351,10 @@ class SavePlan:
                 self.inputs.append((name, op.inputs.index(name)))
             elif name.endswith("_shape"):
                 self.shapes.append((name, op.inputs.index(name.removesuffix("_shape"))))
-            elif op.is_view and name in ("input_strides", "input_offset"):
-                self.layouts.append(name)
+            elif name.endswith("_strides"):
+                self.strides.append((name, op.inputs.index(name.removesuffix("_strides"))))
+            elif name.endswith("_offset") and op.is_view:
+                self.offsets.append((name, op.inputs.index(name.removesuffix("_offset"))))
             elif name.endswith("_meta"):
                 self.metas.append((name, op.inputs.index(name.removesuffix("_meta"))))
             else:
@@ -363,8 +366,8 @@ def _read_names(op: Op, mask: int) -> list[str]:
     for i, name in enumerate(op.inputs):
         if (op.variadic or mask >> i & 1) and name in op.rules:
             names |= dict.fromkeys(op.rules[name].reads)
-    if isinstance(op, KernelOp):
-        names |= dict.fromkeys(op.fused_reads)
+    if isinstance(op, KernelOp):  # its fused kernel reads no other inputs than the wanted gradients do
+        names |= dict.fromkeys(n for n in op.fused_reads if n not in op.inputs)
     return [n for n in names if not (n == "g" or (n[0] == "g" and n[1:].isdigit()))]
 
 
@@ -465,7 +468,7 @@ class OpNode(Node):
 
     def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Array]) -> Sequence[Any]:
         facts = self.facts
-        values = [saved[n].ndarray if n in saved else facts[n] for n in self.op.fused_reads]
+        values = [saved[n].ndarray if n in saved else facts.get(n) for n in self.op.fused_reads]
         results = fused(g.ndarray, *values, self.needs)
         return [None if r is None else cpu.from_host(r) for r in results]
 

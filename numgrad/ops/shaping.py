@@ -23,9 +23,11 @@ def reshape(input: Any, *shape: Any) -> Any:
     """The same items under another shape: a view where the layout allows it, else a copy."""
     array = input._array
     size = infer_size(as_sizes(shape, "reshape", "shape"), array.size)
+    if array.is_contiguous():
+        return dispatch(views.view, (input,), (size,))
     if view_strides(array.shape, array.strides, size) is None:
         return fresh_view(views.unsafe_view, input.clone()._made_contiguous(), size)
-    return dispatch(views.view, (input,), (size,))
+    return dispatch(views.reshape_alias, (input,), (size,))
 
 
 def fresh_view(op: Any, input: Any, attribute: Any) -> Any:

@@ -22,7 +22,7 @@ torch.bmm(x[None], y[None]); x[None] @ y[None]; x[None] @ y; x[None] @ z
 x.reshape(4); x.view(4); x.t(); x.transpose(0, 1); x.permute(1, 0); x.T; x.mT; x.flatten(); x.view_as(y)
 x.unsqueeze(0); x.unsqueeze(0).squeeze(); x.unsqueeze(0).squeeze(0); x.squeeze(-1); x.expand(2, 2, 2); x.expand_as(y)
 x[0]; x[:, 1]; x[0:1]; x[..., None]; x[0, 1]; x[::2]; x[None, 0]; x[:1, 0]; x[:]; x[...]; x.select(0, 1); x.narrow(0, 0, 1)
-x.as_strided((2,), (1,)); x.t().reshape(4); x.t().contiguous(); x.contiguous(); x.clone(); x.float(); x.double(); x.detach()
+x.as_strided((2,), (1,)); x.t().reshape(4); x.t().reshape(2, 2); x[:, 0].reshape(2, 1); x.expand(1, 2, 2).reshape(4); x.t().contiguous(); x.contiguous(); x.clone(); x.float(); x.double(); x.detach()
 torch.cat([x, y]); torch.stack([x, y]); torch.log_softmax(x, 1); F.log_softmax(x, 1)
 F.cross_entropy(x, t); F.mse_loss(x, y); F.linear(x, y); F.linear(x, y, z); F.linear(x[0], y); F.linear(x[0], y, z)
 F.linear(x[None], y); F.linear(x[None], y, z); x.add(y, alpha=2); x.sub(y, alpha=2); x > y; x == y
