@@ -334,16 +334,17 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
     if 0 in shape:
         return
     wanted = [_operand_dtype(function.kinds.get(p, "real"), dtype) for p in function.parameters]
-    numbers = [not isinstance(x, Array) for x in inputs]
+    single = outputs[0].size == 1
+    values: list[Any] = [_simplest(x, single, dtype) if isinstance(x, Array) else _fitting(x, dtype) for x in inputs]
+    numbers = [not isinstance(x, Array) for x in values]
     result_dtypes = tuple(out.dtype for out in outputs)
-    same = all(n or x.dtype == w for x, n, w in zip(inputs, numbers, wanted, strict=True))
+    same = all(n or x.dtype == w for x, n, w in zip(values, numbers, wanted, strict=True))
     dense = all(out.is_contiguous() for out in outputs)
-    values: list[Any] = [
-        (x if x.__class__ in (int, float, bool) else x.item()) if n else x for x, n in zip(inputs, numbers, strict=True)
-    ]
     if dense and same:
         flats = [out.flat for out in outputs]
-        if all(n or (x.flat is not None and x.shape == shape) for x, n in zip(values, numbers, strict=True)):
+        if all(
+            n or (x.flat is not None and (single or x.shape == shape)) for x, n in zip(values, numbers, strict=True)
+        ):
             pattern = "".join("n" if n else "v" for n in numbers)
             kernel = _kernel(function, dtype, result_dtypes, pattern, "flat")
             operands = [x if n else x.flat for x, n in zip(values, numbers, strict=True)]
@@ -361,6 +362,20 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
         call(kernel, [*operands, *[_memory(o) for o in outputs]], outputs[0].size)
         return
     _map_buffered(function, dtype, wanted, values, numbers, outputs)
+
+
+def _simplest(x: Array, single: bool, dtype: np.dtype) -> Any:
+    """An operand in the form that most kernels take: one item as a Python number, repeated dimensions with extent 1."""
+    if not single and x.size == 1:
+        return _fitting(x.ndarray.item(), dtype)
+    if 0 in x.strides and 0 not in x.shape:
+        return x.view(tuple(1 if s == 0 else n for n, s in zip(x.shape, x.strides, strict=True)), x.strides, x.offset)
+    return x
+
+
+def _fitting(number: Any, dtype: np.dtype) -> Any:
+    """A Python number as an integer kernel takes it: cut, as PyTorch writes 2.5 to an int64 tensor."""
+    return int(number) if dtype.kind in "iu" and isinstance(number, float) else number
 
 
 def _memory(array: Array) -> np.ndarray:

@@ -306,7 +306,9 @@ def _device_of(op: Op, inputs: Any) -> device:
         if where is found:
             continue
         if where.type == "cpu" and not x._array.shape:
-            scalar = where if scalar is None else scalar  # a 0-d CPU tensor goes along with any device
+            if scalar is not None:  # 0-d CPU tensors go along with any device
+                where = scalar.with_context(merge_contexts(scalar.context, where.context))
+            scalar = where
             continue
         if found is None:
             found = where

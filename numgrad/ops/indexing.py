@@ -84,8 +84,17 @@ def _select(x: Any, dim: int, item: Any, position: int) -> Any:
 def put(input: Any, index: Any, value: Any) -> None:
     """`input[index] = value`. A whole tensor (`x[:] = value`, `x[...] = value`) is written itself, not through a view."""
     items = index if isinstance(index, tuple) else (index,)
-    if all(item is Ellipsis or (isinstance(item, slice) and item == slice(None)) for item in items):
-        _expand_ellipsis(items, input.dim())  # for its errors
+    expanded = _expand_ellipsis(items, input.dim())
+    if len(expanded) == input.dim() and all(map(_is_whole, expanded, input._array.shape)):
         input.copy_(value)
     else:
         get(input, index).copy_(value)
+
+
+def _is_whole(item: Any, extent: int) -> bool:
+    return (
+        isinstance(item, slice)
+        and not item.start
+        and item.step in (None, 1)
+        and (item.stop is None or item.stop >= extent)
+    )

@@ -225,6 +225,12 @@ x = leaf(); y = x * 2; v = y[:1]; v.mul_(10); y.sum().backward(); out = x.grad
 x = leaf(); y = x * 2; v = y[:1]; v.mul_(10); v.sum().backward(); out = x.grad
 x = leaf(); y = x * 1; y[0] = 0.0; y.sum().backward(); out = x.grad
 x = leaf(); y = torch.zeros(2); y[:] = x; y.sum().backward(); out = x.grad, y
+x = leaf(); y = torch.zeros(2); y[0:] = x; out = y
+x = leaf(); y = torch.zeros(2); y[0:2, ...] = x; out = y
+x = leaf(); y = torch.zeros(2); y[...] = x; out = y
+x = leaf(); y = torch.zeros(2); y[-2:] = x; out = y
+x = leaf(); y = torch.zeros(2); y[None] = x; out = y
+x = leaf(1.0)[0]; y = torch.zeros(()); y[...] = x; out = y
 x = leaf(); y = torch.zeros(4); y[0:2] = x; y.sum().backward(); out = x.grad, y.grad_fn.name()
 y = T([1.0, 2.0]); v = y[:1]; x = leaf(5.0); v.mul_(x); out = y.requires_grad, y.grad_fn.name(), v.grad_fn.name(), y._version, v._version
 t = torch.ones(2); v0 = t._version; t.add_(1); v = t[:1]; v.add_(1); d = t.detach(); out = v0, t._version, v._version, d._version, t.data._version
