@@ -60,6 +60,8 @@ def empty_strided(shape: Shape, strides: Shape, dtype: np.dtype) -> Array:
 
 def from_host(values: np.ndarray, device: str = DEVICE) -> Array:
     """The array that shares memory with an ndarray of any non-negative strides (others are copied)."""
+    if values.__class__ is not np.ndarray:
+        values = values.view(np.ndarray)  # a memmap or a matrix: compiled loops read plain arrays only
     dtype, shape = values.dtype, values.shape
     flags = values.flags
     if flags.c_contiguous and flags.aligned:
@@ -68,8 +70,8 @@ def from_host(values: np.ndarray, device: str = DEVICE) -> Array:
         strides = contiguous_strides(shape[::-1])[::-1]
         return Array(Storage(values.T.reshape(-1), DEVICE), dtype, shape, strides, 0, None)
     itemsize = dtype.itemsize
-    if not values.flags.aligned or any(s < 0 or s % itemsize for s in values.strides):
-        return from_host(np.ascontiguousarray(values))
+    if not flags.aligned or any(s < 0 or s % itemsize for s in values.strides):
+        return from_host(values.copy())
     strides = tuple(s // itemsize for s in values.strides)
     extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if values.size else 0
     buffer = np.lib.stride_tricks.as_strided(values, (extent,), (itemsize,))

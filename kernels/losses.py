@@ -133,6 +133,14 @@ def nll_rows_backward(out, target, weights, ignore_index):
     return 0
 
 
+def _check_rows(shape: Shape, target: np.ndarray) -> None:
+    """The loops read side by side without bounds checks: refuse anything but (n, classes) and n int64 targets."""
+    if len(shape) != 2 or target.shape != shape[:1] or target.dtype != np.int64:
+        raise RuntimeError(
+            f"nll_loss() takes (n, classes) and n int64 targets, got {shape} and {target.dtype} {target.shape}"
+        )
+
+
 def _raise_out_of_bounds(target: np.ndarray, code: int) -> None:
     raise IndexError(f"Target {int(target[-1 - code])} is out of bounds.")
 
@@ -163,6 +171,7 @@ def _nll_reference(input: np.ndarray, target: np.ndarray, reduction: str, ignore
 
 @nll_loss.kernel("cpu")
 def _(input: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
+    _check_rows(input.shape, target)
     losses = np.empty(target.shape, input.dtype)
     counted = nll_rows(np.ascontiguousarray(input), np.ascontiguousarray(target), losses, ignore_index)
     if counted < 0:
@@ -194,6 +203,7 @@ def nll_loss_backward(g, target, *, shape, reduction, ignore_index=-100):
 def _(g: np.ndarray, target: np.ndarray, shape: Shape, reduction: str, ignore_index: int) -> np.ndarray:
     count = np.count_nonzero(target != ignore_index) if reduction == "mean" else 1
     weights = np.broadcast_to(-g / g.dtype.type(max(count, 1)), target.shape)
+    _check_rows(shape, target)
     out = np.empty(shape, g.dtype)
     code = nll_rows_backward(out, np.ascontiguousarray(target), np.ascontiguousarray(weights), ignore_index)
     if code < 0:

@@ -61,8 +61,15 @@ def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None
         for start in range(0, size, step)
     ]
     pool = _get_pool()
-    futures = [pool.submit(kernel, *chunk) for chunk in chunks[1:]]
-    kernel(*chunks[0])
+    futures = []
+    here = chunks[:1]
+    for chunk in chunks[1:]:
+        try:
+            futures.append(pool.submit(kernel, *chunk))
+        except RuntimeError:  # the pool was closed: by another thread's set_num_threads, or at the interpreter's exit
+            here.append(chunk)
+    for chunk in here:
+        kernel(*chunk)
     for future in futures:
         future.result()
 

@@ -516,9 +516,9 @@ class Tensor(Variable):
         )
 
     def __format__(self, spec: str) -> str:
-        if not spec:
-            return repr(self)
-        return format(self.item(), spec) if not self.dim() else object.__format__(self, spec)
+        if not self.dim() and type(self) is Tensor:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
 
     def __len__(self) -> Any:
         if not self.dim():

@@ -225,7 +225,7 @@ class _Pass:
                 g = cloned(g)
             g.shared = True
             variable._grad = wrap(g, variable._device)
-        elif present._requires_grad:
+        elif present._requires_grad or _repeats(present._array):  # neither may be written in place
             with grad_mode.no_grad():
                 variable._grad = present + wrap(g, variable._device)
         else:
@@ -242,6 +242,11 @@ def _required_edge(tensor: Any) -> Edge:
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return edge
+
+
+def _repeats(array: Array) -> bool:
+    """Whether a user's `.grad` shows one element several times, as an expanded tensor does."""
+    return 0 in array.strides and any(s == 0 and n > 1 for n, s in zip(array.shape, array.strides, strict=True))
 
 
 def _check_replacement(hook: Any, result: Any, tensor: Any) -> None:

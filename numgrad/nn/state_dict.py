@@ -43,6 +43,9 @@ class _StateDict(OrderedDict[str, Any]):
         super().__init__(*args, **kwargs)
         self._metadata: OrderedDict[str, dict[str, Any]] = OrderedDict()
 
+    def __repr__(self) -> str:
+        return repr(OrderedDict(self))
+
 
 class StateDictMethods:
     """The part of `Module` that saves and loads.

@@ -40,12 +40,20 @@ def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: st
     _check_reduction(reduction)
     if target._array.dtype.name != "int64":
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
+    if input.dim() == 0:
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if input.dim() <= 2 and target.dim() > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if input.dim() == 1:
+        if target.numel() != 1:
+            raise RuntimeError(f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})")
         out = nll_loss(input.unsqueeze(0), target.reshape(1), ignore_index=ignore_index, reduction=reduction)
         return out.squeeze(0) if reduction == "none" else out
     if input.dim() > 2:
         return _nll_loss_nd(input, target, ignore_index, reduction)
-    if input.shape[0] != target.shape[0]:
+    if target.dim() != 1 or input.shape[0] != target.shape[0]:
+        if not target.dim():
+            raise RuntimeError(f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})")
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
@@ -55,6 +63,14 @@ def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: st
 def _nll_loss_nd(input: Any, target: Any, ignore_index: int, reduction: str) -> Any:
     """(n, classes, d1, ...) with targets (n, d1, ...): every position is a row."""
     classes = input.shape[1]
+    wanted = (input.shape[0], *input.shape[2:])
+    if target.dim() != input.dim() - 1:
+        raise RuntimeError(
+            f"only batches of spatial targets supported ({input.dim() - 1}D tensors) but got targets of dimension: "
+            f"{target.dim()}"
+        )
+    if tuple(target.shape) != wanted:
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target.shape)}")
     order = (0, *range(2, input.dim()), 1)
     rows = input.permute(order).reshape(-1, classes)
     out = dispatch(kernels.nll_loss, (rows, target.reshape(-1)), (reduction, ignore_index))

@@ -15,7 +15,16 @@ def _all_dims(dim: Any) -> bool:
     return dim is None or (isinstance(dim, (tuple, list)) and not dim)
 
 
-def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
+def sum(
+    input: Any,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+) -> Any:
     """Sum over all dimensions, or over `dim` (an int or several). Integers and bools sum to int64.
 
     Example:
@@ -24,6 +33,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
         tensor([3., 3.])
     """
     _check_tensor("sum", input)
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims  # NumPy's names
     if dtype is not None:
         input = input.to(dtype)
     if dim is None and not keepdim:
@@ -34,12 +44,22 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     return dispatch(reductions.sum_dim, (input,), (dims, bool(keepdim)), out)
 
 
-def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
+def mean(
+    input: Any,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+) -> Any:
     """Mean over all dimensions, or over `dim`. The mean of nothing is NaN.
 
     Raises RuntimeError for integer and bool tensors.
     """
     _check_tensor("mean", input)
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims  # NumPy's names
     if dtype is not None:
         input = input.to(dtype)
     if not input.dtype.is_floating_point:
@@ -56,7 +76,9 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     return dispatch(reductions.mean_dim, (input,), (dims, bool(keepdim)), out)
 
 
-def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+def max(
+    input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, axis: Any = None, keepdims: bool = False
+) -> Any:
     """The largest item; with `dim` the largest along it and their first indices; with a tensor, `maximum`.
 
     Raises:
@@ -64,6 +86,7 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
         IndexError: a dimension of extent 0, or out of range.
     """
     _check_tensor("max", input)
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if dim.__class__ in CLASSES:
         other = dim
     if other is not None:
@@ -75,9 +98,12 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
     return max_result(*dispatch(reductions.max_dim, (input,), (d, bool(keepdim))))
 
 
-def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+def argmax(
+    input: Any, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool = False
+) -> Any:
     """First index of the largest item, of all items or along `dim`."""
     _check_tensor("argmax", input)
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if input._array.dtype.kind == "b":
         raise RuntimeError("argmax(): does not support bool input")
     if dim is None:

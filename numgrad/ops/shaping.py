@@ -99,10 +99,10 @@ def expanded_size(input: Any, size: tuple[int, ...]) -> tuple[int, ...]:
     out = list(size)
     for d, new in enumerate(size):
         old = shape[d - lead] if d >= lead else None
-        if new == -1:
-            if old is None:
+        if new < 0:
+            if old is None or new != -1:
                 raise RuntimeError(
-                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}"
+                    f"The expanded size of the tensor ({new}) isn't allowed in a leading, non-existing dimension {d}"
                 )
             out[d] = old
         elif old is not None and old not in (1, new):
@@ -170,6 +170,14 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
     layout = (tuple(size), tuple(stride), offset)
     if len(layout[0]) != len(layout[1]):
         raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in layout[1]):
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(layout[1])}"
+        )
+    if any(n < 0 for n in layout[0]):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(layout[0])} and strides={list(layout[1])}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     buffer = input._array.storage.buffer
     if views.storage_extent(layout) > getattr(buffer, "size", views.storage_extent(layout)):
         itemsize = input._array.dtype.itemsize

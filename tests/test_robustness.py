@@ -1,0 +1,207 @@
+"""Inputs and surroundings that must not break the user: odd NumPy arrays, wrong shapes for compiled loops, threads, forks."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+import numgrad as ng
+from numgrad.kernels import threads
+
+LARGE = threads.THRESHOLD + 3
+
+
+# ---------------------------------------------------------------------------------------------------- NumPy arrays
+def test_subclasses_of_ndarray_are_read_as_plain_arrays(tmp_path):
+    mapped = np.memmap(tmp_path / "data", np.float32, "w+", shape=(LARGE,))
+    mapped[:] = np.arange(LARGE)
+    for _ in range(2):  # the second call takes the fast path
+        assert (ng.from_numpy(mapped) * 2)._array.ndarray[-1] == 2 * np.float32(LARGE - 1)
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = ng.from_numpy(np.matrix([[1.0, 2.0], [3.0, 4.0]]))
+    for _ in range(2):
+        assert (matrix + matrix).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
+def test_misaligned_and_reversed_arrays_are_copied():
+    misaligned = np.frombuffer(bytearray(41), np.uint8)[1:].view(np.float32)
+    assert not misaligned.flags.aligned
+    assert (ng.from_numpy(misaligned) + 1).tolist() == [1.0] * 10
+    assert ng.from_numpy(np.arange(3.0)[::-1]).tolist() == [2.0, 1.0, 0.0]
+
+
+def test_a_read_only_array_is_never_written():
+    array = np.zeros(3)
+    array.flags.writeable = False
+    ng.from_numpy(array).add_(1)
+    assert array.tolist() == [0.0, 0.0, 0.0]
+
+
+# ---------------------------------------------------------------------------------------------------- shapes for loops
+@pytest.mark.parametrize(
+    ("scores", "target", "text"),
+    [
+        ((3, 4), (3, 1), "0D or 1D target tensor expected, multi-target not supported"),
+        ((3, 4, 2), (3, 3), r"Expected target size \[3, 2\], got \[3, 3\]"),
+        ((3, 4, 2), (6,), "only batches of spatial targets supported"),
+        ((3, 4), (), "size mismatch"),
+        ((4,), (2,), "size mismatch"),
+    ],
+)
+def test_cross_entropy_checks_the_targets_shape(scores, target, text):
+    with pytest.raises(RuntimeError, match=text):
+        ng.nn.functional.cross_entropy(ng.zeros(scores), ng.zeros(target, dtype=ng.int64))
+
+
+def test_as_strided_checks_the_layout():
+    x = ng.zeros(3)
+    with pytest.raises(RuntimeError, match="Negative strides are not supported"):
+        x.as_strided((3,), (-1,), 2)
+    with pytest.raises(RuntimeError, match="invalid storage offset -2"):
+        x.as_strided((3,), (1,), -2)
+    with pytest.raises(RuntimeError, match="expanded size of the tensor"):
+        x.expand(-2, 3)
+
+
+def test_an_expanded_grad_is_not_written_in_place():
+    x = ng.zeros(3, requires_grad=True)
+    x.grad = ng.ones(1).expand(3)
+    (x * ng.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [2.0, 3.0, 4.0]  # 1 + the factors
+
+
+# ---------------------------------------------------------------------------------------------------- printing
+def test_format_of_a_number_is_the_numbers():
+    assert f"{ng.tensor(1.5)}" == "1.5"
+    assert f"{ng.tensor(1.5):.3f}" == "1.500"
+    assert f"{ng.tensor([1.5])}" == "tensor([1.5000])"
+
+
+def test_a_state_dict_prints_as_an_ordered_dict():
+    state = ng.nn.Linear(1, 1).state_dict()
+    assert repr(state) == repr(OrderedDict(state))
+
+
+# ---------------------------------------------------------------------------------------------------- threads, forks
+def test_large_tensors_on_any_number_of_threads():
+    before = ng.get_num_threads()
+    x = ng.arange(LARGE, dtype=ng.float64)
+    expected = np.arange(LARGE) * 2.0 + 1
+    try:
+        for count in (1, 2, 5):
+            ng.set_num_threads(count)
+            y = ng.tensor(np.arange(LARGE) * 1.0, requires_grad=True)
+            (y * y).backward(x)
+            np.testing.assert_array_equal((x * 2 + 1).numpy(), expected)
+            np.testing.assert_array_equal(y.grad.numpy(), 2.0 * np.arange(LARGE) ** 2)
+    finally:
+        ng.set_num_threads(before)
+
+
+def test_changing_the_number_of_threads_while_others_compute():
+    before = ng.get_num_threads()
+    x = ng.ones(LARGE)
+    errors = []
+
+    def work():
+        try:
+            for _ in range(60):
+                assert (x + x)._array.ndarray[-1] == 2
+        except BaseException as error:
+            errors.append(error)
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    try:
+        for worker in workers:
+            worker.start()
+        for count in range(40):
+            ng.set_num_threads(2 + count % 3)
+        for worker in workers:
+            worker.join()
+    finally:
+        ng.set_num_threads(before)
+    assert not errors
+
+
+def test_threads_meet_a_cold_kernel_together():
+    x = ng.ones(4, dtype=ng.float64, requires_grad=True)
+    barrier = threading.Barrier(4)
+
+    def work():
+        barrier.wait()
+        for _ in range(50):
+            (x * x).sum().backward()
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert x.grad.tolist() == [400.0] * 4  # 4 threads x 50 x derivative 2
+
+
+FORK = """
+import os, threading
+import numgrad as ng
+ng.set_num_threads(2)
+x = ng.ones({size}, requires_grad=True)
+(x * x).sum().backward()
+busy = threading.Event()
+def work():
+    while not busy.is_set():
+        (x.detach() * 2).exp()
+worker = threading.Thread(target=work)
+worker.start()
+for _ in range(10):
+    child = os.fork()
+    if not child:
+        y = ng.ones({size}, requires_grad=True)
+        (y.tanh() * y).sum().backward()
+        os._exit(0 if y.grad is not None else 1)
+    assert os.waitpid(child, 0)[1] == 0
+busy.set()
+worker.join()
+print("done")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_forks_while_another_thread_computes():
+    # Python 3.12 and newer warn of any fork with threads; the time-out only bounds a hang.
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK.format(size=LARGE)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.stdout == "done\n", result.stderr
+
+
+EXIT = """
+import atexit, threading
+import numgrad as ng
+ng.set_num_threads(2)
+x = ng.ones({size})
+def late():
+    x + x
+atexit.register(late)
+started = threading.Event()
+def work():
+    started.set()
+    for _ in range(200):
+        x * x
+threading.Thread(target=work).start()
+x + x
+started.wait()
+"""
+
+
+def test_large_ops_while_the_interpreter_exits():
+    result = subprocess.run(
+        [sys.executable, "-c", EXIT.format(size=LARGE)], capture_output=True, text=True, timeout=120
+    )
+    assert (result.returncode, result.stderr) == (0, "")
