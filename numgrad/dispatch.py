@@ -7,6 +7,7 @@ dtype) is decided by identity checks and one look-up of a small key: dtype and t
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
 
@@ -142,10 +143,14 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
     return tensor
 
 
+_OPERATOR_SIGNATURE = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", "other")])
+
+
 def operator(op: ElementwiseOp, convert: Any) -> Any:
     """A copy of `binary` with the op bound: one call less for every operator than a closure would take."""
     copy = FunctionType(binary.__code__, binary.__globals__, op.name, (op, convert, object.__new__))
     copy.__doc__ = op.doc
+    copy.__signature__ = _OPERATOR_SIGNATURE  # type: ignore[attr-defined]
     return copy
 
 

@@ -41,6 +41,11 @@ def _native(array: np.ndarray) -> np.ndarray:
 
 
 def _check_dtype(array: np.ndarray) -> None:
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported."
+        )
     if array.dtype not in FROM_NUMPY:
         names = ", ".join(d.name for d in dtypes.ALL)
         raise TypeError(

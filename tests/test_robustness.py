@@ -1,4 +1,4 @@
-"""Inputs and surroundings that must not break the user: odd NumPy arrays, wrong shapes for compiled loops, threads, forks."""
+"""Inputs and surroundings that must not break the user: odd arrays, wrong shapes for compiled loops, threads, forks."""
 
 import os
 import subprocess

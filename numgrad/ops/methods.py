@@ -29,14 +29,32 @@ def bind(cls: Any) -> None:
     for module, names in FUNCTIONS:
         for name in names:
             setattr(cls, name, getattr(module, name))
-    cls.where = lambda self, condition, other: arithmetic.where(condition, self, other)
-    cls.expand_as = lambda self, other: shaping.expand(self, tuple(other.shape))
-    cls.view_as = lambda self, other: shaping.view(self, tuple(other.shape))
-    cls.reshape_as = lambda self, other: shaping.reshape(self, tuple(other.shape))
+    for method in (where, expand_as, view_as, reshape_as):
+        setattr(cls, method.__name__, method)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)
     cls.sub_ = _scaled_in_place(table.sub, table.sub_scaled)
     cls.pow_ = _pow_in_place
     bind_methods(cls)
+
+
+def where(self: Any, condition: Any, other: Any) -> Any:
+    """The tensor's items where `condition` holds, those of `other` elsewhere."""
+    return arithmetic.where(condition, self, other)
+
+
+def expand_as(self: Any, other: Any) -> Any:
+    """`expand` to the shape of another tensor."""
+    return shaping.expand(self, tuple(other.shape))
+
+
+def view_as(self: Any, other: Any) -> Any:
+    """`view` in the shape of another tensor."""
+    return shaping.view(self, tuple(other.shape))
+
+
+def reshape_as(self: Any, other: Any) -> Any:
+    """`reshape` to the shape of another tensor."""
+    return shaping.reshape(self, tuple(other.shape))
 
 
 def _bind_operators(cls: Any) -> None:
@@ -63,6 +81,7 @@ def _in_place(op: Any) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         return dispatch(op, (self, other), (), self)
 
+    method.__doc__ = f"{op.doc} Writes the result to the tensor itself."
     return method
 
 
