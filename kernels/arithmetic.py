@@ -271,7 +271,7 @@ def _(g, input, exponent, out):
 
 @power_tensor.vjp("exponent")
 def _(g, input, exponent, out):
-    return where((input == 0) * (exponent >= 0), 0, g * (out * input.log()))
+    return g * where((input == 0) * (exponent >= 0), 0, out * input.log())  # masked inside: linear in g also at 0
 
 
 @elementwise(
@@ -303,8 +303,8 @@ def _(g, input, exponent, out):
 def _(g, input, exponent, out):
     if isinstance(input, (int, float)):
         log = math.log(input) if input > 0 else -math.inf if input == 0 else math.nan
-        return where(exponent >= 0, 0, g * (out * log)) if input == 0 else g * (out * log)
-    return where((input == 0) * (exponent >= 0), 0, g * (out * input.log()))
+        return g * where(exponent >= 0, 0, out * log) if input == 0 else g * (out * log)
+    return g * where((input == 0) * (exponent >= 0), 0, out * input.log())  # masked inside: linear in g also at 0
 
 
 @elementwise(samples=Uniform(), reference=np.maximum, public=("function", "method"), tensors=("input", "other"))

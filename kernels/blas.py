@@ -26,7 +26,7 @@ _previous = 1
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Product of two matrices or vectors."""
+    """Product of two matrices."""
     work = a.size * b.shape[-1]
     if work <= ALWAYS_SINGLE or work >= WORTH_THREADS:
         return np.dot(a, b)
@@ -47,18 +47,21 @@ def _on_one_thread(product: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if control is None:
         return product(a, b)
     get_threads, set_threads = control
-    with _lock:  # the number is the process's: the first in notes it, the last out restores it
-        if not _limited:
-            _previous = get_threads()
-            set_threads(1)
-        _limited += 1
-    try:
+    entered = False
+    try:  # an interrupt may come between any two lines: the count is taken back by whoever took it
+        with _lock:  # the number is the process's: the first in notes it, the last out restores it
+            if not _limited:
+                _previous = get_threads()
+                set_threads(1)
+            _limited += 1
+            entered = True
         return product(a, b)
     finally:
-        with _lock:
-            _limited -= 1
-            if not _limited:
-                set_threads(_previous)
+        if entered:
+            with _lock:
+                _limited -= 1
+                if not _limited:
+                    set_threads(_previous)
 
 
 @functools.cache

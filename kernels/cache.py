@@ -65,6 +65,8 @@ def compile_cached(dispatcher: Any, signature: Any) -> Callable[..., Any]:
 
     A damaged cache entry (truncated, foreign) is deleted and compiled again, with one warning.
     """
+    if not hasattr(dispatcher, "compile"):
+        return dispatcher  # NUMBA_DISABLE_JIT: kernels are plain Python, to step through
     try:
         return _load(dispatcher, signature) or dispatcher.compile(signature)
     except Exception as error:
@@ -88,6 +90,8 @@ def _load(dispatcher: Any, signature: Any) -> Callable[..., Any] | None:
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.runtime import rtsys
 
+    _compile_across_forks()
+
     cache = getattr(dispatcher, "_cache", None)
     load = getattr(cache, "_load_overload", None)
     context = getattr(dispatcher, "targetctx", None)
@@ -97,6 +101,15 @@ def _load(dispatcher: Any, signature: Any) -> Callable[..., Any] | None:
         rtsys.initialize(context)  # the kernels take and release references of arrays: its functions must be linked
         compiled = load(signature, context)
     return None if compiled is None else compiled.entry_point
+
+
+@functools.cache
+def _compile_across_forks() -> None:
+    """Let a fork wait for a compilation in progress, and leave Numba's compiler lock free in the child."""
+    from numba.core.compiler_lock import global_compiler_lock as lock
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 def _discard_entry(dispatcher: Any) -> bool:

@@ -38,7 +38,7 @@ _T = np.{dtype}
 _A = np.{accumulator}  # what sums are kept in
 _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinline=True,
             no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_kernel = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, cache=True, no_cfunc_wrapper=True)
+_kernel = njit(error_model="numpy", nogil=True, fastmath={flags}, cache=True, no_cfunc_wrapper=True)
 
 '''
 _VECTOR_MATH = ("exp", "log", "tanh")
@@ -89,13 +89,14 @@ def _dialect(dtype: str) -> scalar_ir.Dialect:
     return scalar_ir.Dialect("cpu", "@_jit", "_T", functions)
 
 
-def _header(title: str, dtype: str) -> str:
+def _header(title: str, dtype: str, flags: str = '{"contract"}') -> str:
     lines = []
     if dtype in _REAL:
         names = ", ".join(f"{name}_{dtype} as _{name}" for name in _VECTOR_MATH)
         lines.append(f"from {__package__}.vector_math import {names}")
     return _HEADER.format(
         title=title,
+        flags=flags,
         imports="\n".join(lines),
         dtype="bool_" if dtype == "bool" else dtype,
         accumulator="float64" if dtype in _REAL else "int64",
@@ -213,7 +214,7 @@ class Loop:
                 f"{self.function.__name__} can no longer be read: start Python again"
             )
         title = f"{self.function.__name__}, a handwritten loop"
-        header = _header(title, arguments[0].dtype.name).replace('{"contract"}, cache', f"{self.flags}, cache")
+        header = _header(title, arguments[0].dtype.name, self.flags)
         module = cache.load_module(f"{header}@_kernel\n{text}")
         return cache.compile_cached(getattr(module, self.function.__name__), signature)
 
@@ -232,22 +233,13 @@ class FlatPlan:
     Every array operand is contiguous, of one shape and of the dtypes of the kernel.
     """
 
-    __slots__ = ("dtype", "dtypes", "kernel", "pattern", "recorders")
+    __slots__ = ("dtype", "kernel", "pattern", "recorders")
 
-    def __init__(self, kernel: Callable[..., None], dtypes: tuple[np.dtype, ...], pattern: str) -> None:
+    def __init__(self, kernel: Callable[..., None], dtype: np.dtype, pattern: str) -> None:
         self.kernel = kernel
-        self.dtype = dtypes[0]
-        self.dtypes = dtypes
+        self.dtype = dtype
         self.pattern = pattern
         self.recorders: dict[int, Any] = {}  # how the graph layer records a call, by the inputs that need gradients
-
-    def binary(self, x: Array, y: Array) -> Array:
-        """`f(x, y)` for two arrays."""
-        source = x.flat
-        dtype = self.dtype
-        flat = empty_flat(len(source), dtype)
-        call(self.kernel, (source, y.flat, flat), len(source))
-        return dense_array(flat, dtype, x.shape, x.strides)
 
 
 empty_flat = np.empty
@@ -320,7 +312,7 @@ def gradient_runner(
 
 def flat_plan(function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str) -> FlatPlan:
     """The plan for arrays (`v`) and numbers (`n`) that need neither casting nor broadcasting."""
-    return FlatPlan(_kernel(function, dtype, outputs, pattern, "flat"), outputs, pattern)
+    return FlatPlan(_kernel(function, dtype, outputs, pattern, "flat"), outputs[0], pattern)
 
 
 def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], outputs: Sequence[Array]) -> None:

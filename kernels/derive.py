@@ -172,11 +172,6 @@ def _is_zero(operand: Operand) -> bool:
     return not isinstance(operand, str) and operand == 0
 
 
-def is_differentiable(op: str) -> bool:
-    """Whether a primitive has a derivative that is not zero everywhere."""
-    return op in RULES
-
-
 class _Tangents:
     """One pass over a function that adds the partial derivatives by the parameters at positions `wrt`."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import cpu
-from .array import Array, Shape, contiguous_strides
+from .array import Array, Shape
 from .registry import Sample, Uniform, elementwise, op
 
 Layout = tuple[Shape, Shape, int]
@@ -216,7 +216,7 @@ def scatter_view(g, *, shape, layout):
 @scatter_view.kernel("cpu")
 @scatter_view.kernel("cuda")
 def _(g: Any, shape: Shape, layout: Layout) -> Any:
-    return _scatter(g, shape, contiguous_strides(shape), layout)
+    return _scatter(g, shape, layout)
 
 
 @scatter_view.grad("g")
@@ -226,7 +226,7 @@ def _(g, layout):
     return dense.as_strided(size, stride, offset + dense.storage_offset())
 
 
-def _scatter(g: Any, shape: Shape, strides: Shape, layout: Layout) -> Array:
+def _scatter(g: Any, shape: Shape, layout: Layout) -> Array:
     source = g if isinstance(g, Array) else cpu.from_host(g)
     loops = backend(source.device)
     out = loops.empty(shape, source.dtype, source.device)

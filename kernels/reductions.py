@@ -1,8 +1,8 @@
 """Reductions: sum, mean, max, argmax.
 
 An array is first seen as (outer, n, inner) around the reduced axes; other orders of axes are copied into that form.
-Sums of float32 are exact to about one rounding for any length: blocks are summed in float32, where they vectorise, and
-the blocks' sums in float64.
+Sums of float32 are kept in float64: along rows in blocks of float32 lanes first, where they vectorise, along columns item
+by item.
 """
 
 from __future__ import annotations
@@ -41,17 +41,13 @@ def sum_rows(x, out):
 def sum_columns(x, out):
     """Sums over the middle axis of (outer, n, inner)."""
     outer, n, inner = x.shape
+    total = np.empty(inner, _A)  # noqa: F821
     for o in range(outer):
-        total = np.zeros(inner, _A)  # noqa: F821
-        partial = np.empty(inner, _T)  # noqa: F821
-        for start in range(0, n, 128):
-            partial[:] = 0
-            for k in range(start, min(start + 128, n)):
-                row = x[o, k]
-                for i in range(inner):
-                    partial[i] += row[i]
+        total[:] = 0
+        for k in range(n):
+            row = x[o, k]
             for i in range(inner):
-                total[i] += partial[i]
+                total[i] += row[i]
         target = out[o]
         for i in range(inner):
             target[i] = total[i]

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import derive, lower, scalar_ir
@@ -57,10 +57,7 @@ class Sample:
     """
 
     inputs: tuple[Any, ...]
-    attributes: Mapping[str, Any] = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "attributes", dict(self.attributes or {}))
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Op:
@@ -188,6 +185,8 @@ class ElementwiseOp(Op):
         self._backwards: dict[int, Backward] = {}
         self.backward_name = backward_name or f"{self.name.replace('.', '_')}_backward"
         self.flat_plans: dict[Any, Any] = {}  # compiled kernels for the fast path of dispatch
+        self.recorders: dict[Any, Any] = {}  # how the graph layer records other calls
+        self._tensor_rules: dict[str, Rule] = {}
 
     @property
     def py_func(self) -> Any:
@@ -223,7 +222,7 @@ class ElementwiseOp(Op):
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             if name not in self.inputs:
                 self._rule_target(name)
-            self.tensor_rules[name] = _make_rule(self, function, True, ("g", *self.inputs, "out"))
+            self._tensor_rules[name] = _make_rule(self, function, True, ("g", *self.inputs, "out"))
             return function
 
         return declare
@@ -231,11 +230,7 @@ class ElementwiseOp(Op):
     @property
     def tensor_rules(self) -> dict[str, Rule]:
         """Gradients as Python over tensors, for those inputs that have one."""
-        found = self.__dict__.setdefault("_tensor_rules", {})
-        for name, rule in self.rules.items():
-            if rule.composite:
-                found.setdefault(name, rule)
-        return found
+        return {n: rule for n, rule in self.rules.items() if rule.composite} | self._tensor_rules
 
     def backward(self, mask: int) -> Backward:
         """The fused gradient for the inputs whose bits are set in `mask`."""
@@ -387,7 +382,7 @@ class ViewOp(Op):
         self.inverse_view: Rule | None = None
 
     def grad(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Declare the gradient as Python over tensors; it may read `g`, `input_shape` and the attributes."""
+        """Declare the gradient as Python over tensors, of `g`, the input's shape, strides and offset, and attributes."""
         self._rule_target("input")
         readable = ("g", "input_shape", "input_strides", "input_offset", *self.attributes)
         self.rules["input"] = _make_rule(self, function, True, readable)
@@ -425,7 +420,7 @@ def elementwise(*, samples: Any, reference: Callable[..., Any], **options: Any) 
         samples: a `Uniform`, or one for each input, to draw test inputs from.
         reference: the same function on NumPy arrays.
         options: `result`, `public`, `bool_error`, `node`, `backward_name` (of the derived gradient op), `differentiable`,
-            `name`, `plain`, `memory_bound` (see `ElementwiseOp` and `Op`).
+            `name`, `doc`, `plain`, `tensors`, `memory_bound` (see `ElementwiseOp` and `Op`).
 
     Raises:
         ValueError: two ops with one name, no docstring, no samples.

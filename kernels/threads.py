@@ -12,7 +12,6 @@ a forked child; its workqueue layer aborts the process when two Python threads u
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -26,7 +25,6 @@ THRESHOLD = 1 << 17
 _lock = fork_safe_lock()
 _pool: ThreadPoolExecutor | None = None
 _threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-_inside = threading.local()
 
 
 def get_num_threads() -> int:
@@ -52,7 +50,7 @@ def set_num_threads(num: int) -> None:
 def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None:
     """Call `kernel(*operands)` in chunks: 1-D arrays of `size` items are sliced, numbers are passed on."""
     count = _threads
-    if count == 1 or getattr(_inside, "pool", False):
+    if count == 1:
         kernel(*operands)
         return
     step = -(-size // count)
@@ -78,12 +76,8 @@ def _get_pool() -> ThreadPoolExecutor:
     global _pool
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(max(_threads - 1, 1), "numgrad", initializer=_mark_thread)
+            _pool = ThreadPoolExecutor(max(_threads - 1, 1), "numgrad")
         return _pool
-
-
-def _mark_thread() -> None:
-    _inside.pool = True  # a chunk never waits for another chunk
 
 
 def _forget_pool() -> None:

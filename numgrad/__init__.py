@@ -16,7 +16,7 @@ from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .interop import as_tensor, from_numpy, tensor
 from .ops import *  # noqa: F403  (the op table decides what there is)
-from .printing import get_printoptions, set_printoptions
+from .printing import set_printoptions
 from .random import Generator, initial_seed, manual_seed, rand, rand_like, randint, randn, randn_like, seed
 from .size import Size
 from .tensor import Tensor

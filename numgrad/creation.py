@@ -138,6 +138,8 @@ def arange(
         wanted = dtypes.int64 if integers else dtypes.get_default_dtype()
     else:
         wanted = as_dtype(dtype, "arange")
+        if not wanted.is_floating_point:
+            start, end, step = int(start), int(end), int(step)
     target = CPU if device is None else _device(device).concrete()
     result = dispatch(movement.arange, (), (start, end, step, wanted.name, target))
     return result.requires_grad_leaf(requires_grad)

@@ -207,7 +207,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         inputs = _converted(op, inputs)
     for name in op.tensors:
         if inputs[op.inputs.index(name)].__class__ not in CLASSES:
-            raise _not_a_tensor(op, name, inputs[op.inputs.index(name)])
+            raise not_a_tensor(op, name, inputs[op.inputs.index(name)])
     where = _device_of(op, inputs)
     compute, result_dtype = _resolve_dtypes(op, inputs)
     shape = _broadcast(op, inputs)
@@ -227,9 +227,9 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
             raise RuntimeError(_no_out_grad(op))
         pattern = "".join("v" if isinstance(x, Array) else "n" for x in operands)
         key = (compute, pattern, mask)
-        recorder = _recorders(op).get(key)
+        recorder = op.recorders.get(key)
         if recorder is None:
-            recorder = _recorders(op)[key] = Recorder(op, mask, compute, pattern)
+            recorder = op.recorders[key] = Recorder(op, mask, compute, pattern)
         for i in recorder.saves:
             value = target if i == OUT else operands[i]
             if in_place and i == 0 and isinstance(value, Array):
@@ -296,10 +296,6 @@ def _remember_flat_plan(
     op.flat_plans[key] = cpu.flat_plan(op.scalar, compute, (target.dtype,), pattern)
 
 
-def _recorders(op: ElementwiseOp) -> dict[Any, Recorder]:
-    return op.__dict__.setdefault("_recorders", {})
-
-
 def _device_of(op: Op, inputs: Any) -> device:
     """The device of an op's result; contexts of the operands merge. Raises RuntimeError for two kinds of hardware."""
     found: device | None = None
@@ -347,12 +343,13 @@ def _converted(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     for i, x in enumerate(inputs):
         value = x if x.__class__ in CLASSES or x.__class__ in NUMBERS else as_operand(x, like)
         if value is NotImplemented:
-            raise _not_a_tensor(op, op.inputs[i], x)
+            raise not_a_tensor(op, op.inputs[i], x)
         found.append(value)
     return tuple(found)
 
 
-def _not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
+def not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
+    """The error about an input that is no tensor, with PyTorch's text."""
     public, position = op.name.partition(".")[0], op.inputs.index(name) + 1
     return TypeError(f"{public}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
 

@@ -17,9 +17,11 @@ class dtype:
         name: `"float32"`.
         itemsize: bytes for an item.
         is_floating_point, is_complex, is_signed: what it holds.
+        scalar_name, tensor_name, c_name: how PyTorch's messages call it: "Float", "FloatTensor", "float".
     """
 
     __slots__ = (
+        "c_name",
         "is_complex",
         "is_floating_point",
         "is_signed",
@@ -30,7 +32,7 @@ class dtype:
         "tensor_name",
     )
 
-    def __init__(self, name: str, numpy_dtype: Any, scalar_name: str, tensor_name: str) -> None:
+    def __init__(self, name: str, numpy_dtype: Any, scalar_name: str, tensor_name: str, c_name: str) -> None:
         self.name = name
         self.numpy = np.dtype(numpy_dtype)
         self.itemsize = self.numpy.itemsize
@@ -39,25 +41,32 @@ class dtype:
         self.is_signed = self.numpy.kind in "ifc"
         self.scalar_name = scalar_name
         self.tensor_name = tensor_name
+        self.c_name = c_name
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> str:
-        return self.name
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_named, (self.name,))
 
 
-float32 = float_ = dtype("float32", np.float32, "Float", "FloatTensor")
-float64 = double = dtype("float64", np.float64, "Double", "DoubleTensor")
-int8 = dtype("int8", np.int8, "Char", "CharTensor")
-int16 = short = dtype("int16", np.int16, "Short", "ShortTensor")
-int32 = int_ = dtype("int32", np.int32, "Int", "IntTensor")
-int64 = long = dtype("int64", np.int64, "Long", "LongTensor")
-uint8 = dtype("uint8", np.uint8, "Byte", "ByteTensor")
-bool_ = dtype("bool", np.bool_, "Bool", "BoolTensor")
+float32 = float_ = dtype("float32", np.float32, "Float", "FloatTensor", "float")
+float64 = double = dtype("float64", np.float64, "Double", "DoubleTensor", "double")
+int8 = dtype("int8", np.int8, "Char", "CharTensor", "signed char")
+int16 = short = dtype("int16", np.int16, "Short", "ShortTensor", "short int")
+int32 = int_ = dtype("int32", np.int32, "Int", "IntTensor", "int")
+int64 = long = dtype("int64", np.int64, "Long", "LongTensor", "long int")
+uint8 = dtype("uint8", np.uint8, "Byte", "ByteTensor", "unsigned char")
+bool_ = dtype("bool", np.bool_, "Bool", "BoolTensor", "bool")
 
 ALL = (float32, float64, int8, int16, int32, int64, uint8, bool_)
 FROM_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL}
+
+
+def _named(name: str) -> dtype:
+    """The dtype of a name, for pickles and copies: there is one object of each."""
+    return next(d for d in ALL if d.name == name)
+
 
 _default = float32
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -104,24 +105,21 @@ def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any
 
 
 def _as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:
-    """Numbers in nested lists as an ndarray, of the wanted dtype at once: on the way through another, digits are lost."""
+    """Numbers in nested lists as an ndarray, of the wanted dtype at once: on the way through another, digits are lost.
+
+    Without one, the items decide together: Python's numbers by their kind, NumPy's and tensors by their own dtypes.
+    """
     if isinstance(data, (np.ndarray, np.generic)):
         return np.asarray(data)
     shape = _shape_of(data)
     flat: list[Any] = []
-    _flatten(data, shape, 0, flat)
-    kinds = {type(x) for x in flat}
-    if wanted is not None:
-        kind: Any = wanted.numpy
-    elif any(issubclass(k, (float, np.floating)) for k in kinds) or not flat:
-        kind = dtypes.get_default_dtype().numpy
-    elif kinds <= {bool, np.bool_}:
-        kind = np.bool_
-    else:
-        kind = np.int64
+    found: set[dtypes.dtype] = set()
+    _flatten(data, shape, 0, flat, found)
+    if wanted is None:
+        wanted = functools.reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype()
     try:
         with np.errstate(over="ignore"):
-            return np.array(flat, dtype=kind).reshape(shape)
+            return np.array(flat, dtype=wanted.numpy).reshape(shape)
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
 
@@ -144,17 +142,26 @@ def _shape_of(data: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any]) -> None:
-    """Append the numbers of nested lists to `out`. Raises, with PyTorch's texts, where they do not fill `shape`."""
+def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], found: set[dtypes.dtype]) -> None:
+    """Append the numbers of nested lists to `out`, and their dtypes to `found`.
+
+    Raises, with PyTorch's texts, where they do not fill `shape`.
+    """
     if depth == len(shape):
-        out.append(_number(data))
+        number = _number(data)
+        out.append(number)
+        own: Any = getattr(data, "dtype", None)
+        if data.__class__ in CLASSES:
+            found.add(own)
+        else:
+            found.add(FROM_NUMPY[own] if own in FROM_NUMPY else dtypes.of_number(number))
         return
     if not _is_nested(data):
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
     for item in data:
-        _flatten(item, shape, depth + 1, out)
+        _flatten(item, shape, depth + 1, out, found)
 
 
 def _number(value: Any) -> Any:
@@ -185,7 +192,10 @@ def as_operand(value: Any, like: Any) -> Any:
     """A NumPy scalar as a Python number, an ndarray as a tensor beside `like`; NotImplemented for anything else."""
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, np.ndarray) and value.dtype in FROM_NUMPY:
+    for kind in (bool, int, float):  # a subclass, such as an IntEnum
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, np.ndarray) and value.dtype in FROM_NUMPY and like is not None:
         return from_numpy(value).to(like._device)
     return NotImplemented
 

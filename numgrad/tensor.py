@@ -283,7 +283,10 @@ class Tensor(Variable):
     def data(self, value: Any) -> None:
         if self._requires_grad and not value._differentiable():
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        self._array = value._array
+        new = value._array
+        storage = Storage(new.storage.buffer, new.device)
+        storage.version = self._array.version  # the tensor keeps its own counter, and a view its history
+        self._array = Array(storage, new.dtype, new.shape, new.strides, new.offset, new.flat)
         self._device = value._device
 
     def detach(self) -> Any:
@@ -330,7 +333,7 @@ class Tensor(Variable):
             raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
         node, number = gradient_edge(self)  # type: ignore[misc]
         if self._edge is None:
-            self._hooks = node  # a leaf keeps its AccumulateGrad alive with the hooks on it
+            self._hooks = node.get_hooks()  # a leaf keeps its hooks; its AccumulateGrad comes and goes with graphs
         hooks = node.get_hooks().tensor.setdefault(number, OrderedDict())
         handle = RemovableHandle(hooks)
         hooks[handle.id] = hook
@@ -520,6 +523,25 @@ class Tensor(Variable):
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
+    def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Any:
+        if not self.is_leaf:
+            error = RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
+            )
+            error.add_note("A copy outside the graph is what copy.deepcopy(x.detach()) gives.")
+            raise error
+        if id(self) not in memo:
+            copied = self._make_subclass(type(self), self.detach().clone(), self.requires_grad)
+            memo[id(self)] = copied
+            copied._grad = None if self._grad is None else self._grad.detach().clone()
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # As in PyTorch the copy of a result is a leaf: the graph is not copied.
+        return (_rebuild, (type(self), interop.to_numpy(self.detach().cpu()), str(self._device), self.requires_grad))
+
     def __len__(self) -> Any:
         if not self.dim():
             raise TypeError("len() of a 0-d tensor")
@@ -553,16 +575,19 @@ class Tensor(Variable):
         return int(self.item())
 
     def __contains__(self, value: Any) -> Any:
-        return bool((self == value)._any())
-
-    def _any(self) -> Any:
-        return bool(self.long().sum().item())
+        found = self == value
+        return bool(found.long().sum().item()) if isinstance(found, Tensor) else False
 
     def __getitem__(self, index: Any) -> Any:
         return indexing.get(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         indexing.put(self, index, value)
+
+
+def _rebuild(cls: type, values: Any, device: str, requires_grad: builtins.bool) -> Any:
+    """A tensor from its pickle."""
+    return Tensor._make_subclass(cls, interop.from_numpy(values).to(device=device), requires_grad)
 
 
 set_tensor_class(Tensor)

@@ -223,7 +223,7 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
     own, given = FROM_NUMPY[tensor._array.dtype], FROM_NUMPY[value._array.dtype]
     if own is not given:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{_c_name(given)}' to a tensor with grad_dtype "
+            f"attempting to assign a gradient with dtype '{given.c_name}' to a tensor with grad_dtype "
             f"'{own.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
             "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype "
             "with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume "
@@ -239,7 +239,3 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
             f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
             f"'{list(tensor._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
         )
-
-
-def _c_name(dtype: Any) -> str:
-    return {"float32": "float", "float64": "double", "int64": "long int"}.get(dtype.name, dtype.name)

@@ -158,8 +158,9 @@ class _Pass:
                 slots[number] = value
             if value is not None and hooks is not None and number in hooks.retaining:
                 tensor = hooks.retaining[number]()
-                if tensor is not None:
-                    self.retained.append((tensor, self._as_tensor(value, node.device, shared=True)))
+                if tensor is not None:  # a copy: what travels on may be shared with other gradients
+                    kept = value.clone() if self.graph else wrap(cloned(value), node.device)
+                    self.retained.append((tensor, kept))
             if (node, number) in capturing:
                 self.captured[node, number] = value
         if isinstance(node, AccumulateGrad):
@@ -172,7 +173,7 @@ class _Pass:
             self.leaves.append((variable, g))
 
     def _run_hooks(self, hooks: dict[int, Any], g: Any, device: Any) -> Any:
-        tensor = self._as_tensor(g, device, shared=True)
+        tensor = self._as_tensor(g, device)
         for hook in list(hooks.values()):
             result = hook(tensor)
             if result is not None:
@@ -183,18 +184,18 @@ class _Pass:
         tensor._array.shared = True
         return tensor._array
 
-    def _as_tensor(self, g: Any, device: Any, shared: bool = False) -> Any:
+    def _as_tensor(self, g: Any, device: Any) -> Any:
+        """A gradient as a tensor that the user may keep."""
         if not isinstance(g, Array):
             return g
-        if shared:
-            g.shared = True
+        g.shared = True
         return wrap(g, device)
 
     # ------------------------------------------------------------------------------------------ writing
     def finish(self) -> list[Any]:
         """Write what the pass found: `.grad` of leaves and of tensors that retain it, or the captured gradients."""
         for tensor, g in self.retained:
-            tensor._grad = g
+            tensor._grad = g if tensor._grad is None else tensor._grad + g
         if self.tensors is not None and self.inputs is not None:
             if not self.accumulate_grad:
                 return [self._captured_tensor(edge) for edge in self.inputs]

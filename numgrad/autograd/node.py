@@ -143,7 +143,7 @@ def _variable(array: Array, device: Any, edge: Edge | None) -> Any:
     if edge is None:
         return wrap(array, device)
     node, _number = edge
-    if isinstance(node, AccumulateGrad):
+    if isinstance(node, AccumulateGrad) and node.variable._array is array:  # not when its `.data` was replaced since
         return node.variable
     return wrap(array, device, edge)
 
@@ -314,7 +314,12 @@ def _unbroadcast_tensor(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def elementwise_node(
-    cls: type[Any], recorder: Recorder, edges: tuple[Edge | None, ...], saved: Any, device: Any, new: Any = object.__new__
+    cls: type[Any],
+    recorder: Recorder,
+    edges: tuple[Edge | None, ...],
+    saved: Any,
+    device: Any,
+    new: Any = object.__new__,
 ) -> Any:
     """A new node of an elementwise op; a function, since a call of the class takes a third longer."""
     node = new(cls)
@@ -527,6 +532,7 @@ def gradient_edge(variable: Any) -> Edge | None:
         if accumulator is not None:
             return (accumulator, 0)
     accumulator = AccumulateGrad(variable)
+    accumulator.hooks = variable._hooks
     variable._accumulator = weakref.ref(accumulator)
     return (accumulator, 0)
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from .. import ops
 from ..dispatch import broadcast_shapes
-from ..ops import linear
+from ..ops import losses
+from ..ops.linalg import linear
 from ..tensor import Tensor
 
-__all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "relu", "sigmoid", "tanh"]
+__all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "relu", "sigmoid", "tanh"]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -43,7 +44,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
             stacklevel=_stacklevel - 1,
         )
         dim = 0 if input.dim() in (0, 1, 3) else 1
-    return ops.log_softmax(input if dtype is None else input.to(dtype), dim)
+    return losses.log_softmax(input if dtype is None else input.to(dtype), dim)
 
 
 def mse_loss(
@@ -71,7 +72,7 @@ def mse_loss(
     reduction = resolve_reduction(size_average, reduce, reduction)
     if weight is None:
         _check_reduction(reduction)
-        return ops.mse_loss(input, target, reduction=reduction)
+        return losses.mse_loss(input, target, reduction=reduction)
     return _weighted_mse_loss(input, target, weight, reduction)
 
 
@@ -100,16 +101,35 @@ def cross_entropy(
 ) -> Tensor:
     """-log_softmax(input)[target]: logits of shape (N, C) or (C), class indices of shape (N) or ().
 
-    Raises ValueError for an unknown reduction, and NotImplementedError for class weights, another `ignore_index` and
-    label smoothing, which are not there yet.
+    Targets equal to `ignore_index` do not count.
+
+    Raises ValueError for an unknown reduction, and NotImplementedError for class weights and label smoothing, which are
+    not there yet.
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     _check_reduction(reduction)
-    missing = {"weight": weight is not None, "ignore_index": ignore_index != -100, "label_smoothing": label_smoothing}
+    missing = {"weight": weight is not None, "label_smoothing": label_smoothing}
     for name, is_wanted in missing.items():
         if is_wanted:
             raise NotImplementedError(f"cross_entropy: argument '{name}' is not implemented; leave it at its default")
-    return ops.cross_entropy(input, target, reduction=reduction)
+    return losses.cross_entropy(input, target, ignore_index=int(ignore_index), reduction=reduction)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-input[target] for log-probabilities of shape (N, C) or (C); targets and errors as for `cross_entropy`."""
+    reduction = resolve_reduction(size_average, reduce, reduction)
+    _check_reduction(reduction)
+    if weight is not None:
+        raise NotImplementedError("nll_loss: argument 'weight' is not implemented; leave it at its default")
+    return losses.nll_loss(input, target, ignore_index=int(ignore_index), reduction=reduction)
 
 
 def resolve_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:

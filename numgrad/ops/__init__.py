@@ -3,13 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import add, pow, rsub, sub, where
-from .linalg import addmm, bmm, dot, linear, matmul, mm, mv
-from .losses import cross_entropy, log_softmax, mse_loss, nll_loss
+from .linalg import addmm, bmm, dot, matmul, mm, mv
+from .losses import log_softmax, nll_loss
 from .reductions import argmax, max, mean, sum
 from .shaping import (
     as_strided,
     cat,
-    expand,
     flatten,
     narrow,
     permute,
@@ -17,11 +16,9 @@ from .shaping import (
     select,
     squeeze,
     stack,
-    sum_to_size,
     t,
     transpose,
     unsqueeze,
-    view,
 )
 from .table import FUNCTIONS
 
@@ -39,17 +36,13 @@ __all__ = [
     "as_strided",
     "bmm",
     "cat",
-    "cross_entropy",
     "dot",
-    "expand",
     "flatten",
-    "linear",
     "log_softmax",
     "matmul",
     "max",
     "mean",
     "mm",
-    "mse_loss",
     "mv",
     "narrow",
     "nll_loss",
@@ -62,11 +55,9 @@ __all__ = [
     "stack",
     "sub",
     "sum",
-    "sum_to_size",
     "t",
     "transpose",
     "unsqueeze",
-    "view",
     "where",
     *FUNCTIONS,
 ]

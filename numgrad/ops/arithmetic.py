@@ -9,6 +9,13 @@ from ..dispatch import dispatch
 from ..kernels import arithmetic as kernels
 
 
+def check_alpha(input: Any, other: Any, alpha: Any) -> None:
+    """Raise RuntimeError, with PyTorch's text, for a float factor of integer tensors."""
+    floats = isinstance(other, float) or any(x.__class__ in CLASSES and x.is_floating_point() for x in (input, other))
+    if isinstance(alpha, float) and not floats:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+
+
 def add(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
     """`input + alpha * other`, broadcast.
 
@@ -19,6 +26,7 @@ def add(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
     """
     if alpha.__class__ is int and alpha == 1:
         return dispatch(kernels.add, (input, other), (), out)
+    check_alpha(input, other, alpha)
     return dispatch(kernels.add_scaled, (input, other, alpha), (), out)
 
 
@@ -26,6 +34,7 @@ def sub(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
     """`input - alpha * other`, broadcast."""
     if alpha.__class__ is int and alpha == 1:
         return dispatch(kernels.sub, (input, other), (), out)
+    check_alpha(input, other, alpha)
     return dispatch(kernels.sub_scaled, (input, other, alpha), (), out)
 
 
@@ -43,9 +52,14 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
         return dispatch(kernels.power_scalar, (input, exponent), (), out)
     if exponent.__class__ in CLASSES:
         return dispatch(kernels.power_tensor, (input, exponent), (), out)
+    check_exponent(input, exponent)
+    return dispatch(kernels.power, (input, exponent), (), out)
+
+
+def check_exponent(input: Any, exponent: Any) -> None:
+    """Raise RuntimeError, with PyTorch's text, for a negative number as the exponent of integers."""
     if isinstance(exponent, int) and exponent < 0 and not input.dtype.is_floating_point:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return dispatch(kernels.power, (input, exponent), (), out)
 
 
 def where(condition: Any, input: Any, other: Any, *, out: Any = None) -> Any:

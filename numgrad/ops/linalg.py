@@ -13,18 +13,12 @@ from .shaping import expanded_size, fresh_view
 
 def _check_dtypes(a: Any, b: Any) -> None:
     if a.dtype is not b.dtype:
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {_c_name(a.dtype)} != {_c_name(b.dtype)}"
-        )
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype.c_name} != {b.dtype.c_name}")
 
 
 def _check_not_bool(name: str, x: Any) -> None:
     if x.dtype.name == "bool":
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
-
-
-def _c_name(dtype: Any) -> str:
-    return {"float32": "float", "float64": "double", "int64": "long int", "bool": "bool"}.get(dtype.name, dtype.name)
 
 
 def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:

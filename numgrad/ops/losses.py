@@ -38,10 +38,20 @@ def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: st
     Raises IndexError for a target that is no class.
     """
     _check_reduction(reduction)
+    if target._array.dtype.name == "uint8":
+        target = target.long()
+    if target._array.dtype.kind == "f" and target.dim() == input.dim():
+        raise NotImplementedError(
+            "targets that are class probabilities are not supported yet: give int64 class indices"
+        )
     if target._array.dtype.name != "int64":
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     if input.dim() == 0:
         raise RuntimeError("input tensor should be 1D or 2D")
+    if input.dim() > 1 and target.dim() and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
     if input.dim() <= 2 and target.dim() > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if input.dim() == 1:
@@ -51,12 +61,8 @@ def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: st
         return out.squeeze(0) if reduction == "none" else out
     if input.dim() > 2:
         return _nll_loss_nd(input, target, ignore_index, reduction)
-    if target.dim() != 1 or input.shape[0] != target.shape[0]:
-        if not target.dim():
-            raise RuntimeError(f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})")
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
-        )
+    if not target.dim():
+        raise RuntimeError(f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})")
     return dispatch(kernels.nll_loss, (input, target), (reduction, ignore_index))
 
 

@@ -90,6 +90,7 @@ def _scaled_in_place(op: Any, scaled: Any) -> Callable[..., Any]:
         """Add (or subtract) `alpha * other`, in place."""
         if alpha == 1:
             return dispatch(op, (self, other), (), self)
+        arithmetic.check_alpha(self, other, alpha)
         return dispatch(scaled, (self, other, alpha), (), self)
 
     return method
@@ -97,6 +98,7 @@ def _scaled_in_place(op: Any, scaled: Any) -> Callable[..., Any]:
 
 def _pow_in_place(self: Any, exponent: Any) -> Any:
     """Raise to a power, in place."""
+    arithmetic.check_exponent(self, exponent)
     op = table.power_tensor if exponent.__class__ in CLASSES else table.power
     return dispatch(op, (self, exponent), (), self)
 

@@ -99,8 +99,8 @@ def expanded_size(input: Any, size: tuple[int, ...]) -> tuple[int, ...]:
     out = list(size)
     for d, new in enumerate(size):
         old = shape[d - lead] if d >= lead else None
-        if new < 0:
-            if old is None or new != -1:
+        if new < 0 and (old is None or new == -1):
+            if old is None:
                 raise RuntimeError(
                     f"The expanded size of the tensor ({new}) isn't allowed in a leading, non-existing dimension {d}"
                 )
@@ -175,7 +175,9 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(layout[1])}"
         )
     if any(n < 0 for n in layout[0]):
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(layout[0])} and strides={list(layout[1])}")
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(layout[0])} and strides={list(layout[1])}"
+        )
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     buffer = input._array.storage.buffer

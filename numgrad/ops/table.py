@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from typing import Any
 
 from ..autograd.variable import CLASSES
-from ..dispatch import dispatch
+from ..dispatch import dispatch, not_a_tensor
 from ..kernels import OPS
 from ..kernels.registry import ElementwiseOp
 
 
 def _define(name: str, source: str, op: ElementwiseOp, where: str) -> Callable[..., Any]:
     namespace: dict[str, Any] = {"dispatch": dispatch, "op": op, "CLASSES": CLASSES, "not_a_tensor": not_a_tensor}
-    exec(compile(source, f"<numgrad {where} {name}>", "exec"), namespace)
+    file = f"<numgrad {where} {name}>"
+    exec(compile(source, file, "exec"), namespace)
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # for tracebacks and inspect.getsource
     function = namespace[name]
     function.__doc__ = op.doc
     function.__module__ = "numgrad"
     return function
 
 
-def not_a_tensor(op: ElementwiseOp, value: Any) -> TypeError:
-    """The error about a first argument that is no tensor."""
-    return TypeError(f"{op.name}(): argument '{op.inputs[0]}' (position 1) must be Tensor, not {type(value).__name__}")
-
-
 def function_of(op: ElementwiseOp) -> Callable[..., Any]:
     """`numgrad.f(input, ..., *, out=None)`."""
     names = ", ".join(op.inputs)
     check = (
-        "    if input.__class__ not in CLASSES:\n        raise not_a_tensor(op, input)\n" if len(op.inputs) == 1 else ""
+        "    if input.__class__ not in CLASSES:\n        raise not_a_tensor(op, op.inputs[0], input)\n"
+        if len(op.inputs) == 1
+        else ""
     )
     source = f"def {op.name}({names}, *, out=None):\n{check}    return dispatch(op, ({names},), (), out)\n"
     return _define(op.name, source, op, "function")
@@ -54,7 +54,16 @@ def public_ops() -> list[ElementwiseOp]:
     return [op for op in OPS.values() if isinstance(op, ElementwiseOp) and op.public]
 
 
+def in_place_function_of(op: ElementwiseOp) -> Callable[..., Any]:
+    """`numgrad.f_(input)` of an op of one input."""
+    source = f"def {op.name}_(input):\n    return dispatch(op, (input,), (), input)\n"
+    return _define(f"{op.name}_", source, op, "function")
+
+
 FUNCTIONS = {op.name: function_of(op) for op in public_ops() if "function" in op.public}
+FUNCTIONS |= {
+    f"{op.name}_": in_place_function_of(op) for op in public_ops() if len(op.inputs) == 1 and "in-place" in op.public
+}
 
 
 def bind_methods(cls: type) -> None:
