@@ -22,7 +22,7 @@ WORTH_THREADS = 1 << 22  # a product of 160x160x160: 0.1 ms on one thread
 
 _lock = fork_safe_lock()
 _limited = 0  # products on one thread that are running, in all Python threads
-_previous = 1
+_previous = 0  # not known yet
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -50,17 +50,17 @@ def _on_one_thread(product: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     entered = False
     try:  # an interrupt may come between any two lines: the count is taken back by whoever took it
         with _lock:  # the number is the process's: the first in notes it, the last out restores it
-            if not _limited:
+            entered = True
+            _limited += 1
+            if _limited == 1:
                 _previous = get_threads()
                 set_threads(1)
-            _limited += 1
-            entered = True
         return product(a, b)
     finally:
         if entered:
             with _lock:
                 _limited -= 1
-                if not _limited:
+                if not _limited and _previous:
                     set_threads(_previous)
 
 

@@ -527,8 +527,8 @@ class Tensor(Variable):
         if not self.is_leaf:
             error = RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001"
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                "see https://github.com/pytorch/pytorch/pull/103001"
             )
             error.add_note("A copy outside the graph is what copy.deepcopy(x.detach()) gives.")
             raise error

@@ -178,6 +178,28 @@ def test_retained_gradients_accumulate_and_alias_nothing():
     assert (b.grad.tolist(), g.tolist()) == ([1.0, 1.0], [1.0, 1.0])
 
 
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (lambda y, x: y.__setitem__(0, x[1] * 5), [20.0, 8.0, 12.0]),  # 2 y of y = [10, 4, 6]
+        (lambda y, x: y[:1].mul_(3), [12.0, 8.0, 12.0]),  # 2 y of y = [6, 4, 6]
+    ],
+)
+def test_a_retained_base_that_is_written_through_a_view(write, expected):
+    x = ng.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    write(y, x)
+    (y * y).sum().backward()
+    assert y.grad.tolist() == expected
+
+
+def test_a_repeated_source_that_overlaps_the_target():
+    x = ng.zeros(2)
+    with pytest.raises(RuntimeError, match=r"unsupported operation|doesn't match the broadcast shape"):
+        x[:1].add_(x[0].expand(3))
+
+
 def test_data_that_was_replaced_since_the_forward():
     x = ng.tensor([1.0, 2.0], requires_grad=True)
     y = x * x

@@ -77,7 +77,7 @@ def _share_elements(a: Any, b: Any) -> bool:
 
 def _interleaved(a: Any, b: Any) -> bool:
     """Whether two views never meet: by a step that both keep, or as different columns such as `x[:, 0]` and `x[:, 1:3]`."""
-    strides = {s for x in (a, b) for n, s in zip(x.shape, x.strides, strict=True) if n > 1}
+    strides = {s for x in (a, b) for n, s in zip(x.shape, x.strides, strict=True) if n > 1 and s}
     if not strides:
         return a.offset != b.offset
     step = math.gcd(*strides)
@@ -159,6 +159,8 @@ def rebase(target: Any, node: Node) -> None:
     b, v = base._array, target._array
     b.storage.writer = (CopySlices.__name__, b.layout)
     layout = (b.strides, b.offset, v.shape, v.strides, v.offset)
-    base._edge = (CopySlices(gradient_edge(base), node, layout, base._device), 0)
+    edge = (CopySlices(gradient_edge(base), node, layout, base._device), 0)
+    move_retained(base, edge)
+    base._edge = edge
     base._requires_grad = True
     regenerate_view(target)
