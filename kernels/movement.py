@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from . import cpu
 from .array import Array, Shape
+from .backends import backend
 from .registry import Sample, Uniform, elementwise, op
 
 Layout = tuple[Shape, Shape, int]
-
-
-def backend(device: str) -> ModuleType:
-    """The module with a device's loops: `cpu`, or `cuda` (imported when first asked for)."""
-    if device == cpu.DEVICE:
-        return cpu
-    from . import cuda
-
-    return cuda
 
 
 # ---------------------------------------------------------------------------------------------------- elementwise

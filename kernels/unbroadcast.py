@@ -10,7 +10,7 @@ import numpy as np
 from . import cpu, threads
 from .arithmetic import add
 from .array import Array, Shape, contiguous_strides
-from .movement import backend
+from .backends import backend
 from .reductions import sum_to_shape
 
 

@@ -18,7 +18,7 @@ def _filled(name: str, size: tuple[int, ...], value: Any, dtype: Any, where: Any
     wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
     target = CPU if where is None else device(where).concrete()
     result = dispatch(movement.full, (), (size, value, wanted.name, target))
-    return result.requires_grad_leaf(requires_grad)
+    return result._mark_leaf(requires_grad)
 
 
 def as_dtype(dtype: Any, name: str) -> dtypes.dtype:
@@ -85,7 +85,7 @@ def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: 
     # As PyTorch, in the layout of the input: made in its memory order, then seen in its order of dimensions.
     made = _filled(name, tuple(array.shape[d] for d in order), value, dtype, where, False)
     inverse = tuple(order.index(d) for d in range(len(order)))
-    return dispatch(views.permute, (made,), (inverse,)).detach().requires_grad_leaf(requires_grad)
+    return dispatch(views.permute, (made,), (inverse,)).detach()._mark_leaf(requires_grad)
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -142,7 +142,7 @@ def arange(
             start, end, step = int(start), int(end), int(step)
     target = CPU if device is None else _device(device).concrete()
     result = dispatch(movement.arange, (), (start, end, step, wanted.name, target))
-    return result.requires_grad_leaf(requires_grad)
+    return result._mark_leaf(requires_grad)
 
 
 _device = device

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from .kernels import cpu
-from .kernels.movement import backend as kernels_of
+from .kernels.backends import backend
 
 TYPES = ("cpu", "cuda")
 
@@ -121,7 +121,7 @@ class device:
 
     def kernels(self) -> ModuleType:
         """The module with this hardware's loops. Raises AssertionError, as PyTorch, for CUDA without a runtime."""
-        module = kernels_of(self.hardware)
+        module = backend(self.hardware)
         if module is not cpu:
             module.runtime()
         return module

@@ -101,7 +101,7 @@ def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any
     target = CPU if where is None else device(where).concrete()
     target.kernels()
     result = wrap(target.kernels().from_host(_native(values), target.hardware), target)
-    return result.requires_grad_leaf(requires_grad)
+    return result._mark_leaf(requires_grad)
 
 
 def _as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:

@@ -96,7 +96,7 @@ def rand(
 ) -> Any:
     """Numbers drawn evenly from [0, 1)."""
     out = draw("uniform", sizes("rand", size), _float_dtype("rand", dtype), device, generator)
-    return out.requires_grad_leaf(requires_grad)
+    return out._mark_leaf(requires_grad)
 
 
 def randn(
@@ -104,7 +104,7 @@ def randn(
 ) -> Any:
     """Numbers drawn from the normal distribution with mean 0 and variance 1."""
     out = draw("normal", sizes("randn", size), _float_dtype("randn", dtype), device, generator)
-    return out.requires_grad_leaf(requires_grad)
+    return out._mark_leaf(requires_grad)
 
 
 def randint(
@@ -129,7 +129,7 @@ def randint(
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     out = draw("integers", sizes("randint", (size,)), dtypes.int64, device, generator, low, high)
     wanted = dtypes.int64 if dtype is None else as_dtype(dtype, "randint")
-    return (out if wanted is dtypes.int64 else out.to(wanted)).requires_grad_leaf(requires_grad)
+    return (out if wanted is dtypes.int64 else out.to(wanted))._mark_leaf(requires_grad)
 
 
 def rand_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:

@@ -93,7 +93,7 @@ class Tensor(Variable):
         made._edge = None
         made._requires_grad = False
         made._view = None
-        return made.requires_grad_leaf(requires_grad)
+        return made._mark_leaf(requires_grad)
 
     # ------------------------------------------------------------------------------------------ attributes
     @property
@@ -217,7 +217,7 @@ class Tensor(Variable):
         self._requires_grad = requires_grad
         return self
 
-    def requires_grad_leaf(self, requires_grad: bool) -> Any:
+    def _mark_leaf(self, requires_grad: bool) -> Any:
         """Mark a tensor that was just made, as a factory's `requires_grad=` does."""
         if requires_grad:
             if not self._differentiable():
@@ -397,7 +397,7 @@ class Tensor(Variable):
         where.kernels()
         return dispatch(movement.to_copy, (self,), (wanted.name, where.hardware))
 
-    def to_numpy_dtype(self, dtype: Any) -> Any:
+    def _to_numpy_dtype(self, dtype: Any) -> Any:
         """The tensor in the dtype that a NumPy dtype names."""
         return self.to(FROM_NUMPY[dtype])
 

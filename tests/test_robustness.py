@@ -62,6 +62,22 @@ def test_cross_entropy_checks_the_targets_shape(scores, target, text):
         ng.nn.functional.cross_entropy(ng.zeros(scores), ng.zeros(target, dtype=ng.int64))
 
 
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: ng.mm(ng.ones(2, 2), 3), r"mm\(\): argument 'mat2' \(position 2\) must be Tensor, not int"),
+        (lambda: ng.dot("a", ng.ones(2)), r"dot\(\): argument 'input' \(position 1\) must be Tensor, not str"),
+        (lambda: ng.nn.functional.linear(ng.ones(2), 3), r"linear\(\): argument 'weight' \(position 2\) must be Tensor"),
+        (lambda: ng.nn.functional.cross_entropy(ng.ones(2, 3), 3), "argument 'target' .* must be Tensor, not int"),
+        (lambda: ng.exp(2.0), r"exp\(\): argument 'input' \(position 1\) must be Tensor, not float"),
+        (lambda: ng.ones(2) @ 3, "unsupported operand type"),
+    ],
+)
+def test_other_objects_than_tensors_are_refused(call, text):
+    with pytest.raises(TypeError, match=text):
+        call()
+
+
 def test_as_strided_checks_the_layout():
     x = ng.zeros(3)
     with pytest.raises(RuntimeError, match="Negative strides are not supported"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..dtype import FROM_NUMPY
-from ..kernels.movement import backend
+from ..kernels.backends import backend
 from ..size import Size
 from .engine import run_backward
 from .node import gradient_edge

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 from ..kernels import cpu
 from ..kernels.array import Array
+from ..kernels.backends import backend
 from ..kernels.locks import fork_safe_lock
-from ..kernels.movement import backend
 from ..kernels.registry import OUT, ElementwiseOp, KernelOp, Op, Rule
 from ..kernels.unbroadcast import unbroadcast
 from ..kernels.views import as_strided
@@ -309,7 +309,7 @@ def _unbroadcast_tensor(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if tuple(g.shape) != shape:
         g = g.sum_to_size(shape)
     if g._array.dtype != dtype:
-        g = g.to_numpy_dtype(dtype)
+        g = g._to_numpy_dtype(dtype)
     return g
 
 

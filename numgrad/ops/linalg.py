@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..autograd.variable import CLASSES
 from ..dispatch import broadcast_shapes, dispatch
 from ..kernels import linalg as kernels
 from ..kernels import views
+from .checks import check_tensors
 from .shaping import expanded_size, fresh_view
 
 
@@ -23,6 +25,8 @@ def _check_not_bool(name: str, x: Any) -> None:
 
 def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """Product of two matrices. Raises RuntimeError for other ranks, for shapes that do not fit, and for two dtypes."""
+    if input.__class__ not in CLASSES or mat2.__class__ not in CLASSES:
+        check_tensors("mm", input=input, mat2=mat2)
     if input.dim() != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.dim() != 2:
@@ -39,6 +43,8 @@ def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1, out: Any = None) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`, `input` broadcast."""
+    if input.__class__ not in CLASSES or mat1.__class__ not in CLASSES or mat2.__class__ not in CLASSES:
+        check_tensors("addmm", input=input, mat1=mat1, mat2=mat2)
     a, b = mat1._array.shape, mat2._array.shape
     if len(a) != 2:
         raise RuntimeError(f"mat1 must be a matrix, got {len(a)}-D tensor")
@@ -66,6 +72,8 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1
 
 def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
     """Inner product of two vectors of equal length."""
+    if input.__class__ not in CLASSES or tensor.__class__ not in CLASSES:
+        check_tensors("dot", input=input, tensor=tensor)
     if input.dim() != 1 or tensor.dim() != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
     if input.dtype is not tensor.dtype:
@@ -84,6 +92,8 @@ def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
 
 def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
     """Product of a matrix and a vector."""
+    if input.__class__ not in CLASSES or vec.__class__ not in CLASSES:
+        check_tensors("mv", input=input, vec=vec)
     if input.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.dim()}, {vec.dim()}")
     if input.shape[1] != vec.shape[0]:
@@ -98,6 +108,8 @@ def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
 
 def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """Products of the matrices of two batches."""
+    if input.__class__ not in CLASSES or mat2.__class__ not in CLASSES:
+        check_tensors("bmm", input=input, mat2=mat2)
     if input.dim() != 3 or mat2.dim() != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if input.dim() != 3 else "batch2 must be a 3D tensor")
     a, b = input.shape, mat2.shape
@@ -118,6 +130,8 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         >>> ng.ones(2, 3) @ ng.ones(3)
         tensor([3., 3.])
     """
+    if input.__class__ not in CLASSES or other.__class__ not in CLASSES:
+        check_tensors("matmul", input=input, other=other)
     if out is not None:
         out.copy_(matmul(input, other))
         return out
@@ -155,6 +169,8 @@ def _batched(input: Any, other: Any) -> Any:
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """`input @ weight.T + bias` with weight (out_features, in_features): the dense layer."""
+    if input.__class__ not in CLASSES or weight.__class__ not in CLASSES:
+        check_tensors("linear", input=input, weight=weight)
     if bias is not None and len(input._array.shape) == 2:
         return addmm(bias, input, weight.t())
     if bias is not None and input.dim() != 2 and input.dim():

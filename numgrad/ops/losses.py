@@ -9,6 +9,7 @@ from ..autograd.variable import CLASSES
 from ..dispatch import broadcast_shapes, dispatch
 from ..kernels import losses as kernels
 from ..size import Size
+from .checks import check_tensors
 from .dims import wrap_dim
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -21,6 +22,7 @@ def _check_reduction(reduction: str) -> None:
 
 def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     """Logarithm of the softmax along `dim`, computed without overflow."""
+    check_tensors("log_softmax", input=input)
     if dtype is not None:
         input = input.to(dtype)
     if dim is None:
@@ -37,6 +39,7 @@ def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: st
 
     Raises IndexError for a target that is no class.
     """
+    check_tensors("nll_loss_nd", input=input, target=target)
     _check_reduction(reduction)
     if target._array.dtype.name == "uint8":
         target = target.long()
@@ -91,6 +94,7 @@ def cross_entropy(input: Any, target: Any, *, ignore_index: int = -100, reductio
         >>> ng.nn.functional.cross_entropy(ng.zeros(1, 4), ng.tensor([2]))
         tensor(1.3863)
     """
+    check_tensors("cross_entropy_loss", input=input, target=target)
     _check_reduction(reduction)
     if target.__class__ not in CLASSES:
         raise TypeError(
@@ -107,6 +111,7 @@ def cross_entropy(input: Any, target: Any, *, ignore_index: int = -100, reductio
 
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """Squared error: its mean, its sum, or ("none") each item. Shapes that differ broadcast, with PyTorch's warning."""
+    check_tensors("mse_loss", input=input, target=target)
     _check_reduction(reduction)
     if input._array.shape != target._array.shape:
         warnings.warn(

@@ -8,11 +8,17 @@ from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import arithmetic, reductions
 from ..return_types import max as max_result
+from .checks import check_tensor
 from .dims import wrap_dim, wrap_dims
 
 
-def _all_dims(dim: Any) -> bool:
-    return dim is None or (isinstance(dim, (tuple, list)) and not dim)
+def _reduce(whole: Any, over: Any, input: Any, dim: Any, keepdim: bool, out: Any) -> Any:
+    """Run the op that reduces all dimensions, or the one over some: no `dim`, None and () mean all."""
+    if dim is None and not keepdim:
+        return dispatch(whole, (input,), (), out)
+    everything = dim is None or (isinstance(dim, (tuple, list)) and not dim)
+    dims = tuple(range(input.dim())) if everything else wrap_dims(dim, input.dim())
+    return dispatch(over, (input,), (dims if input.dim() else (), bool(keepdim)), out)
 
 
 def sum(
@@ -32,16 +38,11 @@ def sum(
         >>> ng.ones(2, 3).sum(1)
         tensor([3., 3.])
     """
-    _check_tensor("sum", input)
+    check_tensor("sum", input)
     dim, keepdim = dim if axis is None else axis, keepdim or keepdims  # NumPy's names
     if dtype is not None:
         input = input.to(dtype)
-    if dim is None and not keepdim:
-        return dispatch(reductions.sum, (input,), (), out)
-    dims = tuple(range(input.dim())) if _all_dims(dim) else wrap_dims(dim, input.dim())
-    if not input.dim():
-        dims = ()
-    return dispatch(reductions.sum_dim, (input,), (dims, bool(keepdim)), out)
+    return _reduce(reductions.sum, reductions.sum_dim, input, dim, keepdim, out)
 
 
 def mean(
@@ -58,7 +59,7 @@ def mean(
 
     Raises RuntimeError for integer and bool tensors.
     """
-    _check_tensor("mean", input)
+    check_tensor("mean", input)
     dim, keepdim = dim if axis is None else axis, keepdim or keepdims  # NumPy's names
     if dtype is not None:
         input = input.to(dtype)
@@ -68,12 +69,7 @@ def mean(
             f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
             f"Got: {input.dtype.scalar_name}"
         )
-    if dim is None and not keepdim:
-        return dispatch(reductions.mean, (input,), (), out)
-    dims = tuple(range(input.dim())) if _all_dims(dim) else wrap_dims(dim, input.dim())
-    if not input.dim():
-        dims = ()
-    return dispatch(reductions.mean_dim, (input,), (dims, bool(keepdim)), out)
+    return _reduce(reductions.mean, reductions.mean_dim, input, dim, keepdim, out)
 
 
 def max(
@@ -85,7 +81,7 @@ def max(
         RuntimeError: all items of an empty tensor.
         IndexError: a dimension of extent 0, or out of range.
     """
-    _check_tensor("max", input)
+    check_tensor("max", input)
     dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if dim.__class__ in CLASSES:
         other = dim
@@ -102,7 +98,7 @@ def argmax(
     input: Any, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool = False
 ) -> Any:
     """First index of the largest item, of all items or along `dim`."""
-    _check_tensor("argmax", input)
+    check_tensor("argmax", input)
     dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if input._array.dtype.kind == "b":
         raise RuntimeError("argmax(): does not support bool input")
@@ -114,11 +110,6 @@ def argmax(
     d = wrap_dim(dim, input.dim())
     _check_extent("argmax", input, d)
     return dispatch(reductions.argmax, (input,), (d, bool(keepdim)))
-
-
-def _check_tensor(name: str, input: Any) -> None:
-    if input.__class__ not in CLASSES:
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
 def _check_extent(name: str, input: Any, dim: int) -> None:
