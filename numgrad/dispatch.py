@@ -11,22 +11,28 @@ from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
 
-from . import dtype as dtypes
 from .autograd import variable
 from .autograd.grad_mode import mode
-from .autograd.inplace import check_overlap, check_writable, rebase
+from .autograd.inplace import check_writable, rebase
 from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan
 from .autograd.variable import CLASSES, ViewInfo, wrap
-from .device import CPU, PLAIN, device, merge_contexts
-from .dtype import FROM_NUMPY
-from .interop import as_operand
+from .device import PLAIN, device
 from .kernels import cpu, threads
 from .kernels.array import Array, dense_array, elementwise_strides, is_contiguous
 from .kernels.cpu import SPLIT, empty_flat
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
+from .operands import (
+    NUMBERS,
+    broadcast,
+    check_target,
+    converted,
+    device_of,
+    kernel_operand,
+    no_out_grad,
+    not_a_tensor,
+    resolve_dtypes,
+)
 from .size import Size
-
-NUMBERS = (bool, int, float)  # exactly these: NumPy's scalars are converted first
 
 
 def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (), out: Any = None) -> Any:
@@ -204,27 +210,27 @@ def _versions(saved: Any) -> list[int]:
 def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
-        inputs = _converted(op, inputs)
+        inputs = converted(op, inputs)
     for name in op.tensors:
         if inputs[op.inputs.index(name)].__class__ not in CLASSES:
             raise not_a_tensor(op, name, inputs[op.inputs.index(name)])
-    where = _device_of(op, inputs)
-    compute, result_dtype = _resolve_dtypes(op, inputs)
-    shape = _broadcast(op, inputs)
-    operands = [_operand(x, where) for x in inputs]
+    where = device_of(op, inputs)
+    compute, result_dtype = resolve_dtypes(op, inputs)
+    shape = broadcast(op, inputs)
+    operands = [kernel_operand(x, where) for x in inputs]
     in_place = out is not None and out is inputs[0]
     if out is None:
         loops = where.kernels()
         target = _allocate(loops, inputs, shape, result_dtype, where)
     else:
-        _check_target(op, inputs, out, shape, result_dtype, in_place)
+        check_target(op, inputs, out, shape, result_dtype, in_place)
         target = out._array
     edges, mask = _edges(op, inputs, where)
     saved: list[Any] = []
     recorder = None
     if mask:
         if out is not None and not in_place:
-            raise RuntimeError(_no_out_grad(op))
+            raise RuntimeError(no_out_grad(op))
         pattern = "".join("v" if isinstance(x, Array) else "n" for x in operands)
         key = (compute, pattern, mask)
         recorder = op.recorders.get(key)
@@ -296,135 +302,6 @@ def _remember_flat_plan(
     op.flat_plans[key] = cpu.flat_plan(op.scalar, compute, (target.dtype,), pattern)
 
 
-def _device_of(op: Op, inputs: Any) -> device:
-    """The device of an op's result; contexts of the operands merge. Raises RuntimeError for two kinds of hardware."""
-    found: device | None = None
-    scalar: device | None = None
-    for x in inputs:
-        if x.__class__ not in CLASSES:
-            continue
-        where = x._device
-        if where is found:
-            continue
-        if where.type == "cpu" and not x._array.shape:
-            if scalar is not None:  # 0-d CPU tensors go along with any device
-                where = scalar.with_context(merge_contexts(scalar.context, where.context))
-            scalar = where
-            continue
-        if found is None:
-            found = where
-            continue
-        if found.hardware != where.hardware:
-            raise RuntimeError(
-                f"Expected all tensors to be on the same device, but found at least two devices, {found} and {where}!"
-            )
-        found = found.with_context(merge_contexts(found.context, where.context))
-    if found is None:
-        return scalar or CPU
-    if scalar is not None and scalar.context is not found.context:
-        found = found.with_context(merge_contexts(found.context, scalar.context))
-    return found
-
-
-def _operand(x: Any, where: device) -> Any:
-    """What a kernel gets for an input: an array on its device, or a Python number."""
-    if x.__class__ not in CLASSES:
-        return x
-    array = x._array
-    if array.storage.device != where.hardware:
-        return array.ndarray.item()
-    return array
-
-
-def _converted(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs with NumPy's scalars and arrays made into numbers and tensors. Raises TypeError for anything else."""
-    like = next((x for x in inputs if x.__class__ in CLASSES), None)
-    found = []
-    for i, x in enumerate(inputs):
-        value = x if x.__class__ in CLASSES or x.__class__ in NUMBERS else as_operand(x, like)
-        if value is NotImplemented:
-            raise not_a_tensor(op, op.inputs[i], x)
-        found.append(value)
-    return tuple(found)
-
-
-def not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
-    """The error about an input that is no tensor, with PyTorch's text."""
-    public, position = op.name.partition(".")[0], op.inputs.index(name) + 1
-    return TypeError(f"{public}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
-
-
-_resolved: dict[Any, tuple[Any, Any]] = {}
-
-
-def _resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The NumPy dtypes to compute in and of the result."""
-    key = (
-        op,
-        dtypes.get_default_dtype(),
-        *[(x._array.dtype, not x._array.shape) if x.__class__ in CLASSES else x.__class__ for x in inputs],
-    )
-    found = _resolved.get(key)
-    if found is None:
-        found = _resolved[key] = _promote(op, inputs)
-    return found
-
-
-def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
-    if op.result == "first":
-        first = inputs[0]._array.dtype
-        return first, first
-    dims: list[dtypes.dtype] = []
-    zeros: list[dtypes.dtype] = []
-    numbers: list[dtypes.dtype] = []
-    for i, x in enumerate(inputs):
-        if op.scalar.kinds.get(op.inputs[i], "real") == "bool":
-            continue
-        if x.__class__ in CLASSES:
-            (dims if x._array.shape else zeros).append(FROM_NUMPY[x._array.dtype])
-        else:
-            numbers.append(dtypes.of_number(x))
-    promoted = dtypes.promote(dims, zeros, numbers)
-    if op.bool_error is not None:
-        _refuse_bools(op.bool_error, [d is dtypes.bool_ for d in dims + zeros + numbers])
-    if op.result == "float" and not promoted.is_floating_point:
-        promoted = dtypes.get_default_dtype()
-    return promoted.numpy, dtypes.bool_.numpy if op.result == "bool" else promoted.numpy
-
-
-def _refuse_bools(error: Exception, bools: list[bool]) -> None:
-    """Raise an op's own error for bool operands: with two texts, one for any bool and one for bools alone."""
-    one, *two = error.args
-    if two and any(bools):
-        raise type(error)(two[0] if len(bools) > 1 and all(bools) else one)
-    if all(bools):
-        raise type(error)(one)
-
-
-def _broadcast(op: Op, inputs: tuple[Any, ...]) -> tuple[int, ...]:
-    """The common shape of the inputs. Raises RuntimeError with PyTorch's text when there is none."""
-    shape: tuple[int, ...] = ()
-    for x in inputs:
-        if x.__class__ not in CLASSES or x._array.shape == shape:
-            continue
-        shape = broadcast_shapes(shape, x._array.shape)
-    return shape
-
-
-def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that two shapes broadcast to. Raises RuntimeError, with PyTorch's text."""
-    rank = max(len(a), len(b))
-    padded = [(1,) * (rank - len(s)) + tuple(s) for s in (a, b)]
-    out = []
-    for d, (m, n) in enumerate(zip(*padded, strict=True)):
-        if m != n and m != 1 and n != 1:
-            raise RuntimeError(
-                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {d}"
-            )
-        out.append(n if m == 1 else m)
-    return tuple(out)
-
-
 def _allocate(loops: Any, inputs: tuple[Any, ...], shape: tuple[int, ...], dtype: Any, where: device) -> Array:
     """The result's array: contiguous, unless operands are laid out otherwise."""
     if where.type == "cpu" and len(shape) > 1 and 0 not in shape:
@@ -434,33 +311,6 @@ def _allocate(loops: Any, inputs: tuple[Any, ...], shape: tuple[int, ...], dtype
             if not is_contiguous(shape, strides):
                 return cpu.empty_strided(shape, strides, dtype)
     return loops.empty(shape, dtype, where.hardware)
-
-
-def _check_target(
-    op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool
-) -> None:
-    if in_place:
-        check_writable(out)
-    elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(_no_out_grad(op))
-    check_overlap(out, inputs)
-    if out._array.shape != shape:
-        raise RuntimeError(
-            f"output with shape [{', '.join(map(str, out._array.shape))}] doesn't match the broadcast shape "
-            f"[{', '.join(map(str, shape))}]"
-        )
-    result, own = FROM_NUMPY[dtype], FROM_NUMPY[out._array.dtype]
-    if not dtypes.can_cast(result, own):
-        raise RuntimeError(
-            f"result type {result.scalar_name} can't be cast to the desired output type {own.scalar_name}"
-        )
-
-
-def _no_out_grad(op: Op) -> str:
-    return (
-        f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-        "arguments requires grad."
-    )
 
 
 def _edges(op: Op, inputs: Any, where: device) -> tuple[tuple[Any, ...], int]:
@@ -524,7 +374,7 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
         where = inputs[0]._device
         for x in inputs:
             if x._device is not where:
-                where = _device_of(op, inputs)
+                where = device_of(op, inputs)
                 break
     else:
         where = attributes[-1]
@@ -599,7 +449,7 @@ def _record(
 
 def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) -> Any:
     if mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(_no_out_grad(op))
+        raise RuntimeError(no_out_grad(op))
     if out._array.shape != found.shape:
         raise RuntimeError(
             f"{op.name}(): out has shape {Size(out._array.shape)}, the result {Size(found.shape)}: give it that shape"

@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from .. import ops
-from ..dispatch import broadcast_shapes
+from ..operands import broadcast_shapes
 from ..ops import losses
 from ..ops.linalg import linear
 from ..tensor import Tensor

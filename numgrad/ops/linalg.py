@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from ..autograd.variable import CLASSES
-from ..dispatch import broadcast_shapes, dispatch
+from ..dispatch import dispatch
 from ..kernels import linalg as kernels
 from ..kernels import views
+from ..operands import broadcast_shapes
 from .checks import check_tensors
 from .shaping import expanded_size, fresh_view
 

@@ -6,8 +6,9 @@ import warnings
 from typing import Any
 
 from ..autograd.variable import CLASSES
-from ..dispatch import broadcast_shapes, dispatch
+from ..dispatch import dispatch
 from ..kernels import losses as kernels
+from ..operands import broadcast_shapes
 from ..size import Size
 from .checks import check_tensors
 from .dims import wrap_dim

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.variable import CLASSES
-from ..dispatch import dispatch, not_a_tensor
+from ..dispatch import dispatch
 from ..kernels import OPS
 from ..kernels.registry import ElementwiseOp
+from ..operands import not_a_tensor
 
 
 def _define(name: str, source: str, op: ElementwiseOp, where: str) -> Callable[..., Any]:

@@ -1,0 +1,170 @@
+"""What the operands of an op agree on: device and autodiff context, dtype, shape, and whether a target may be written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import dtype as dtypes
+from .autograd.grad_mode import mode
+from .autograd.inplace import check_overlap, check_writable
+from .autograd.variable import CLASSES
+from .device import CPU, device, merge_contexts
+from .dtype import FROM_NUMPY
+from .interop import as_operand
+from .kernels.registry import ElementwiseOp, Op
+
+NUMBERS = (bool, int, float)  # exactly these: NumPy's scalars are converted first
+
+
+def device_of(op: Op, inputs: Any) -> device:
+    """The device of an op's result; contexts of the operands merge. Raises RuntimeError for two kinds of hardware."""
+    found: device | None = None
+    scalar: device | None = None
+    for x in inputs:
+        if x.__class__ not in CLASSES:
+            continue
+        where = x._device
+        if where is found:
+            continue
+        if where.type == "cpu" and not x._array.shape:
+            if scalar is not None:  # 0-d CPU tensors go along with any device
+                where = scalar.with_context(merge_contexts(scalar.context, where.context))
+            scalar = where
+            continue
+        if found is None:
+            found = where
+            continue
+        if found.hardware != where.hardware:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {found} and {where}!"
+            )
+        found = found.with_context(merge_contexts(found.context, where.context))
+    if found is None:
+        return scalar or CPU
+    if scalar is not None and scalar.context is not found.context:
+        found = found.with_context(merge_contexts(found.context, scalar.context))
+    return found
+
+
+def kernel_operand(x: Any, where: device) -> Any:
+    """What a kernel gets for an input: an array on its device, or a Python number."""
+    if x.__class__ not in CLASSES:
+        return x
+    array = x._array
+    if array.storage.device != where.hardware:
+        return array.ndarray.item()
+    return array
+
+
+def converted(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs with NumPy's scalars and arrays made into numbers and tensors. Raises TypeError for anything else."""
+    like = next((x for x in inputs if x.__class__ in CLASSES), None)
+    found = []
+    for i, x in enumerate(inputs):
+        value = x if x.__class__ in CLASSES or x.__class__ in NUMBERS else as_operand(x, like)
+        if value is NotImplemented:
+            raise not_a_tensor(op, op.inputs[i], x)
+        found.append(value)
+    return tuple(found)
+
+
+def not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
+    """The error about an input that is no tensor, with PyTorch's text."""
+    public, position = op.name.partition(".")[0], op.inputs.index(name) + 1
+    return TypeError(f"{public}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
+
+
+_resolved: dict[Any, tuple[Any, Any]] = {}
+
+
+def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The NumPy dtypes to compute in and of the result."""
+    key = (
+        op,
+        dtypes.get_default_dtype(),
+        *[(x._array.dtype, not x._array.shape) if x.__class__ in CLASSES else x.__class__ for x in inputs],
+    )
+    found = _resolved.get(key)
+    if found is None:
+        found = _resolved[key] = _promote(op, inputs)
+    return found
+
+
+def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
+    if op.result == "first":
+        first = inputs[0]._array.dtype
+        return first, first
+    dims: list[dtypes.dtype] = []
+    zeros: list[dtypes.dtype] = []
+    numbers: list[dtypes.dtype] = []
+    for i, x in enumerate(inputs):
+        if op.scalar.kinds.get(op.inputs[i], "real") == "bool":
+            continue
+        if x.__class__ in CLASSES:
+            (dims if x._array.shape else zeros).append(FROM_NUMPY[x._array.dtype])
+        else:
+            numbers.append(dtypes.of_number(x))
+    promoted = dtypes.promote(dims, zeros, numbers)
+    if op.bool_error is not None:
+        _refuse_bools(op.bool_error, [d is dtypes.bool_ for d in dims + zeros + numbers])
+    if op.result == "float" and not promoted.is_floating_point:
+        promoted = dtypes.get_default_dtype()
+    return promoted.numpy, dtypes.bool_.numpy if op.result == "bool" else promoted.numpy
+
+
+def _refuse_bools(error: Exception, bools: list[bool]) -> None:
+    """Raise an op's own error for bool operands: with two texts, one for any bool and one for bools alone."""
+    one, *two = error.args
+    if two and any(bools):
+        raise type(error)(two[0] if len(bools) > 1 and all(bools) else one)
+    if all(bools):
+        raise type(error)(one)
+
+
+def broadcast(op: Op, inputs: tuple[Any, ...]) -> tuple[int, ...]:
+    """The common shape of the inputs. Raises RuntimeError with PyTorch's text when there is none."""
+    shape: tuple[int, ...] = ()
+    for x in inputs:
+        if x.__class__ not in CLASSES or x._array.shape == shape:
+            continue
+        shape = broadcast_shapes(shape, x._array.shape)
+    return shape
+
+
+def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that two shapes broadcast to. Raises RuntimeError, with PyTorch's text."""
+    rank = max(len(a), len(b))
+    padded = [(1,) * (rank - len(s)) + tuple(s) for s in (a, b)]
+    out = []
+    for d, (m, n) in enumerate(zip(*padded, strict=True)):
+        if m != n and m != 1 and n != 1:
+            raise RuntimeError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {d}"
+            )
+        out.append(n if m == 1 else m)
+    return tuple(out)
+
+
+def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool) -> None:
+    if in_place:
+        check_writable(out)
+    elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
+        raise RuntimeError(no_out_grad(op))
+    check_overlap(out, inputs)
+    if out._array.shape != shape:
+        raise RuntimeError(
+            f"output with shape [{', '.join(map(str, out._array.shape))}] doesn't match the broadcast shape "
+            f"[{', '.join(map(str, shape))}]"
+        )
+    result, own = FROM_NUMPY[dtype], FROM_NUMPY[out._array.dtype]
+    if not dtypes.can_cast(result, own):
+        raise RuntimeError(
+            f"result type {result.scalar_name} can't be cast to the desired output type {own.scalar_name}"
+        )
+
+
+def no_out_grad(op: Op) -> str:
+    return (
+        f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+        "arguments requires grad."
+    )
