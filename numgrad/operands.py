@@ -146,6 +146,7 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool) -> None:
+    """Raise RuntimeError, with PyTorch's texts, when `out` cannot take a result of this shape and NumPy dtype."""
     if in_place:
         check_writable(out)
     elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
@@ -164,6 +165,7 @@ def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ..
 
 
 def no_out_grad(op: Op) -> str:
+    """The text about `out=` together with a gradient."""
     return (
         f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
         "arguments requires grad."

@@ -22,14 +22,7 @@ import pytest
 from numgrad.kernels import derive
 from numgrad.kernels.derive import combine, jacobian, vjp
 from numgrad.kernels.lower import lower
-from numgrad.kernels.scalar_ir import (
-    Dialect,
-    Function,
-    as_python,
-    print_module,
-    pruned,
-    reads,
-)
+from numgrad.kernels.scalar_ir import Dialect, Function, as_python, print_module, pruned, reads
 
 # ---------------------------------------------------------------------------------------------------- functions
 
