@@ -160,6 +160,12 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
     return True
 
 
+def broadcast_axes(shape: Shape, source: Shape) -> Shape:
+    """The axes of `shape` along which an array of shape `source` was repeated to it: those to sum in its gradient."""
+    lead = len(shape) - len(source)
+    return (*range(lead), *(lead + d for d, n in enumerate(source) if n == 1 and shape[lead + d] != 1))
+
+
 def dense_order(shape: Shape, strides: Shape) -> Shape | None:
     """The dimensions from the slowest to the fastest of a layout without gaps and overlaps; None for any other layout."""
     order = sorted(range(len(shape)), key=lambda d: (strides[d], shape[d]), reverse=True)

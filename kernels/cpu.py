@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from . import cache, scalar_ir, threads
-from .array import Array, Shape, Storage, contiguous_strides, dense_array
+from .array import Array, Shape, Storage, contiguous_strides, dense_array, dense_order
 
 DEVICE = "cpu"
 BUFFER_ITEMS = 16384
@@ -368,7 +368,9 @@ def _simplest(x: Array, single: bool, dtype: np.dtype) -> Any:
 
 
 def _fitting(number: Any, dtype: np.dtype) -> Any:
-    """A Python number as an integer kernel takes it: cut, as PyTorch writes 2.5 to an int64 tensor."""
+    """A Python number as a kernel of integers or bools takes it: 2.5 is 2 in an int64 tensor, and True in a bool one."""
+    if dtype.kind == "b":
+        return bool(number)
     return int(number) if dtype.kind in "iu" and isinstance(number, float) else number
 
 
@@ -380,8 +382,7 @@ def _memory(array: Array) -> np.ndarray:
 def _same_dense_layout(values: Sequence[Any], numbers: Sequence[bool], outputs: Sequence[Array]) -> bool:
     """Whether all arrays have equal shape and strides without gaps, such as two transposed matrices."""
     first = outputs[0]
-    extent = 1 + sum((n - 1) * s for n, s in zip(first.shape, first.strides, strict=True))
-    if extent != first.size or len(set(first.strides)) != len(first.strides):
+    if dense_order(first.shape, first.strides) is None:
         return False
     arrays = [*outputs, *(x for x, n in zip(values, numbers, strict=True) if not n)]
     return all(a.shape == first.shape and a.strides == first.strides for a in arrays)

@@ -252,9 +252,27 @@ def _(g: np.ndarray, shape: Shape, strides: Shape, layout: Layout) -> np.ndarray
 
 @as_strided_backward.grad("g")
 def _(g, strides, layout):
+    # The adjoint: what arrives for the items that show one element is averaged, then read through the layout.
+    repeated = tuple(d for d, n in enumerate(g.shape) if n > 1 and strides[d] == 0)
+    if repeated:
+        g = g.mean(repeated, True)
+    if not _keeps_apart(g.shape, strides):
+        raise NotImplementedError(
+            "as_strided of a tensor whose own items overlap is not twice differentiable: clone() that tensor first"
+        )
     size, stride, offset = layout
     dense = to_strides(g, strides=strides)
     return dense.as_strided(size, stride, offset + dense.storage_offset())
+
+
+def _keeps_apart(shape: Shape, strides: Shape) -> bool:
+    """Whether each stride steps over all that the smaller ones reach, so that no element is shown twice."""
+    reach = 0
+    for stride, extent in sorted((s, n) for n, s in zip(shape, strides, strict=True) if n > 1):
+        if stride <= reach:
+            return False
+        reach += (extent - 1) * stride
+    return True
 
 
 def _elements(shape: Shape, strides: Shape) -> np.ndarray:

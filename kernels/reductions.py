@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import where
-from .array import Array, Shape
+from .array import Array, Shape, broadcast_axes
 from .cpu import loop
 from .registry import Sample, op
 
@@ -121,9 +121,7 @@ def sum_to_shape(x: np.ndarray, shape: Shape) -> np.ndarray:
         out = np.empty((1, *shape), x.dtype)  # a bias under its rows, the case that every layer meets
         sum_columns(x[None], out)
         return out[0]
-    lead = x.ndim - len(shape)
-    axes = (*range(lead), *(lead + d for d, n in enumerate(shape) if n == 1 and x.shape[lead + d] != 1))
-    return sum_axes(x, axes).reshape(shape)
+    return sum_axes(x, broadcast_axes(x.shape, shape)).reshape(shape)
 
 
 def _result_dtype(x: np.ndarray | Array) -> np.dtype:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import cpu, threads
 from .arithmetic import add
-from .array import Array, Shape, contiguous_strides
+from .array import Array, Shape, broadcast_axes, contiguous_strides
 from .backends import backend
 from .reductions import sum_to_shape
 
@@ -31,8 +31,7 @@ def _sum_to(g: Array, shape: Shape) -> Array:
         return cpu.from_host(sum_to_shape(g.ndarray, shape))
     from . import cuda
 
-    lead = len(g.shape) - len(shape)
-    axes = (*range(lead), *(lead + d for d, n in enumerate(shape) if n == 1 and g.shape[lead + d] != 1))
+    axes = broadcast_axes(g.shape, shape)
     kept = tuple(n for d, n in enumerate(g.shape) if d not in axes)
     out = cuda.empty(kept, g.dtype, g.device)
     cuda.reduce_sum(g, axes, out)

@@ -17,10 +17,12 @@ from .autograd.inplace import check_writable, rebase
 from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan
 from .autograd.variable import CLASSES, ViewInfo, wrap
 from .device import PLAIN, device
+from .dtype import FROM_NUMPY
 from .kernels import cpu, threads
 from .kernels.array import Array, dense_array, elementwise_strides, is_contiguous
 from .kernels.cpu import SPLIT, empty_flat
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
+from .kernels.unbroadcast import cloned
 from .operands import (
     NUMBERS,
     broadcast,
@@ -239,7 +241,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         for i in recorder.saves:
             value = target if i == OUT else operands[i]
             if in_place and i == 0 and isinstance(value, Array):
-                value = _copy_of(value)  # the op overwrites what its gradient reads
+                value = cloned(value)  # the op overwrites what its gradient reads
             saved.append(value)
     versions = _versions(saved)
     if 0 not in shape:
@@ -334,12 +336,6 @@ def _input_meta(inputs: tuple[Any, ...], operands: list[Any], shape: Any, comput
         meta.append((array.shape, array.dtype))
         flat = flat and value is array and array.flat is not None and array.shape == shape and array.dtype is compute
     return None if flat else meta
-
-
-def _copy_of(array: Array) -> Array:
-    from .kernels.unbroadcast import cloned
-
-    return cloned(array)
 
 
 # ---------------------------------------------------------------------------------------------------- views
@@ -454,6 +450,9 @@ def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) 
         raise RuntimeError(
             f"{op.name}(): out has shape {Size(out._array.shape)}, the result {Size(found.shape)}: give it that shape"
         )
+    if out._array.dtype != found.dtype:
+        wanted, given = FROM_NUMPY[found.dtype], FROM_NUMPY[out._array.dtype]
+        raise RuntimeError(f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead")
     out._device.kernels().copy(found, out._array)
     out._array.storage.version += 1
     return out

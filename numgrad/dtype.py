@@ -43,6 +43,13 @@ class dtype:
         self.tensor_name = tensor_name
         self.c_name = c_name
 
+    def holds(self, number: float) -> bool:
+        """Whether an integer dtype reaches to a number (cut to an integer); the others take any."""
+        if self.numpy.kind not in "iu":
+            return True
+        limits = np.iinfo(self.numpy)
+        return bool(limits.min - 1 < number < limits.max + 1)
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -75,9 +76,7 @@ def draw(
 ) -> Any:
     """A tensor of random items: "uniform" in [0, 1), "normal" (0, 1), or "integers" in [low, high)."""
     source = default_generator if generator is None else generator
-    count = 1
-    for n in size:
-        count *= n
+    count = math.prod(size)
     target = CPU if where is None else device(where).concrete()
     start, counter = source.advance(philox.positions(kind, dtype.numpy, count))
     values = philox.draw(kind, dtype.numpy, count, start, counter, low, high)

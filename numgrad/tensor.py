@@ -468,6 +468,8 @@ class Tensor(Variable):
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
+        if isinstance(value, (builtins.int, builtins.float)) and not self.dtype.holds(value):
+            raise RuntimeError(f"value cannot be converted to type {self.dtype.name}_t without overflow")
         return dispatch(movement.fill, (self, value), (), self)
 
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:

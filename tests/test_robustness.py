@@ -367,3 +367,41 @@ def test_large_ops_while_the_interpreter_exits():
         [sys.executable, "-c", EXIT.format(size=LARGE)], capture_output=True, text=True, timeout=120
     )
     assert (result.returncode, result.stderr) == (0, "")
+
+
+# ---------------------------------------------------------------------------------------------------- writes, layouts
+def test_what_a_bool_or_integer_tensor_is_filled_with():
+    mask = ng.zeros(2, dtype=ng.bool)
+    assert mask.fill_(0.5).tolist() == [True, True]  # PyTorch: anything but 0 is True
+    assert mask.zero_().copy_(ng.tensor(0.5)).tolist() == [True, True]
+    assert ng.zeros(2, dtype=ng.int64).fill_(2.7).tolist() == [2, 2]
+    refused = ((ng.uint8, 300, "uint8_t"), (ng.int8, -129, "int8_t"), (ng.int64, float("nan"), "int64_t"))
+    for dtype, value, name in refused:
+        with pytest.raises(RuntimeError, match=f"value cannot be converted to type {name} without overflow"):
+            ng.zeros(2, dtype=dtype).fill_(value)
+
+
+def test_out_of_another_dtype_is_refused():
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got long int instead"):
+        ng.mm(ng.ones(2, 2), ng.ones(2, 2), out=ng.zeros(2, 2, dtype=ng.int64))
+
+
+def test_as_strided_of_repeated_items_at_second_order():
+    """y_i = c_i * x for an expanded x read through as_strided; the gradient's own gradient is that of a linear map of c."""
+    x = ng.tensor([2.0], dtype=ng.float64, requires_grad=True)
+    c = ng.tensor([1.0, 10.0, 100.0], dtype=ng.float64, requires_grad=True)
+    expanded = x.expand(3)
+    seen = expanded.as_strided((3,), (0,))
+    # The gradient for `expanded` shares each element's total among its three items: (1 + 10 + 100) / 3.
+    (g,) = ng.autograd.grad(seen, expanded, c, create_graph=True)
+    assert g.tolist() == [37.0, 37.0, 37.0]
+    # g_j = sum(c) / 3, so d(sum w_j g_j)/dc_i = sum(w) / 3 = 2 for every i.
+    (gc,) = ng.autograd.grad(g, c, ng.tensor([1.0, 2.0, 3.0], dtype=ng.float64))
+    assert gc.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_layout_that_overlaps_without_a_zero_stride():
+    # strides (2, 3) over 16 items: as long as 16 dense items, but items repeat and others are never shown
+    x = ng.zeros(16).as_strided((4, 4), (2, 3), 0)
+    y = x + 1
+    assert y.tolist() == [[1.0] * 4] * 4

@@ -9,6 +9,7 @@ from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..dtype import promote_types
 from ..kernels import movement, views
+from ..kernels.array import broadcast_axes
 from ..kernels.views import view_strides
 from .dims import as_sizes, infer_size, wrap_dim, wrap_dims
 
@@ -202,7 +203,7 @@ def sum_to_size(input: Any, *size: Any) -> Any:
         raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
     if not target:
         return input.sum()
-    dims = (*range(lead), *(lead + d for d, n in enumerate(target) if n == 1 and shape[lead + d] != 1))
+    dims = broadcast_axes(shape, target)
     out = input.sum(dims, True) if dims else input
     return out.view(target) if lead else out
 
