@@ -16,6 +16,7 @@ import numpy as np
 from .locks import fork_safe_lock
 
 Shape = tuple[int, ...]
+Layout = tuple[Shape, Shape, int]  # shape, strides, offset
 
 
 class Storage:
@@ -116,7 +117,7 @@ class Array:
         return self.flat is not None or is_contiguous(self.shape, self.strides)
 
     @property
-    def layout(self) -> tuple[Shape, Shape, int]:
+    def layout(self) -> Layout:
         """Shape, strides and offset."""
         return self.shape, self.strides, self.offset
 
@@ -234,3 +235,11 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
         strides.append(step)
         step *= extent or 1
     return tuple(reversed(strides))
+
+
+def storage_extent(layout: Layout) -> int:
+    """One past the last element of the storage that a layout touches."""
+    shape, strides, offset = layout
+    if math.prod(shape) == 0:
+        return offset
+    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import cpu
-from .array import Array, Shape
+from .array import Array, Layout, Shape, storage_extent
 from .backends import backend
 from .registry import Sample, Uniform, elementwise, op
-
-Layout = tuple[Shape, Shape, int]
 
 
 # ---------------------------------------------------------------------------------------------------- elementwise
@@ -40,14 +38,7 @@ def copy(input, src):
     return src
 
 
-@copy.grad("input")
-def _(g):
-    return 0
-
-
-@copy.vjp("input")
-def _(g):
-    return g.new_zeros(g.shape)
+copy.constant_in("input")
 
 
 @copy.grad("src", composite=True)
@@ -62,14 +53,7 @@ def fill(input, value):
     return value
 
 
-@fill.grad("input")
-def _(g):
-    return 0
-
-
-@fill.vjp("input")
-def _(g):
-    return g.new_zeros(g.shape)
+fill.constant_in("input")
 
 
 @fill.grad("value", composite=True)
@@ -83,14 +67,7 @@ def zero(input):
     return 0
 
 
-@zero.grad("input")
-def _(g):
-    return 0
-
-
-@zero.vjp("input")
-def _(g):
-    return g.new_zeros(g.shape)
+zero.constant_in("input")
 
 
 # ---------------------------------------------------------------------------------------------------- factories, casts
@@ -238,8 +215,6 @@ def as_strided_backward(g, *, shape, strides, layout):
 
 @as_strided_backward.kernel("cpu")
 def _(g: np.ndarray, shape: Shape, strides: Shape, layout: Layout) -> np.ndarray:
-    from .views import storage_extent
-
     size, stride, offset = layout
     extent = max(storage_extent(layout), storage_extent((shape, strides, 0)))
     memory = np.zeros(extent, g.dtype)
@@ -290,8 +265,6 @@ def to_strides(input, *, strides):
 
 @to_strides.kernel("cpu")
 def _(input: np.ndarray, strides: Shape) -> Array:
-    from .views import storage_extent
-
     out = cpu.empty((storage_extent((input.shape, strides, 0)),), input.dtype).view(input.shape, strides, 0)
     out.ndarray[...] = input
     return out

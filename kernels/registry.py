@@ -227,6 +227,11 @@ class ElementwiseOp(Op):
 
         return declare
 
+    def constant_in(self, name: str) -> None:
+        """Declare that the result does not change with input `name`: its gradient is 0, also of an infinite one."""
+        self.grad(name)(_zero)
+        self.vjp(name)(_zeros_like)
+
     @property
     def tensor_rules(self) -> dict[str, Rule]:
         """Gradients as Python over tensors, for those inputs that have one."""
@@ -238,6 +243,14 @@ class ElementwiseOp(Op):
         if found is None:
             found = self._backwards[mask] = Backward(self, mask)
         return found
+
+
+def _zero(g):  # a scalar function
+    return 0
+
+
+def _zeros_like(g: Any) -> Any:
+    return g.new_zeros(g.shape)
 
 
 class Backward:

@@ -5,16 +5,14 @@ Dimensions arrive wrapped to non-negative numbers: `numgrad` checks and wraps th
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from .array import Shape, contiguous_strides
+from .array import Layout, Shape, contiguous_strides
+from .movement import as_strided_backward, scatter_view
 from .registry import Sample
 from .registry import view as view_op
-
-Layout = tuple[Shape, Shape, int]
 
 
 def view_strides(shape: Shape, strides: Shape, size: Shape) -> Shape | None:
@@ -241,8 +239,6 @@ def select(shape: Shape, strides: Shape, offset: int, dim: int, index: int) -> L
 
 @select.grad
 def _(g: Any, input_shape: Shape, dim: int, index: int) -> Any:
-    from .movement import scatter_view
-
     return scatter_view(g, shape=input_shape, layout=select.layout(*_dense(input_shape), dim, index))
 
 
@@ -266,8 +262,6 @@ def slice_(shape: Shape, strides: Shape, offset: int, dim: int, start: int, end:
 
 @slice_.grad
 def _(g: Any, input_shape: Shape, dim: int, start: int, end: int, step: int) -> Any:
-    from .movement import scatter_view
-
     return scatter_view(g, shape=input_shape, layout=slice_.layout(*_dense(input_shape), dim, start, end, step))
 
 
@@ -285,8 +279,6 @@ def as_strided(shape: Shape, strides: Shape, offset: int, size: Shape, stride: S
 @as_strided.grad
 def _(g: Any, input_shape: Shape, input_strides: Shape, input_offset: int, size: Shape, stride: Shape,
       storage_offset: int) -> Any:  # fmt: skip
-    from .movement import as_strided_backward
-
     layout = (size, stride, storage_offset - input_offset)
     return as_strided_backward(g, shape=input_shape, strides=input_strides, layout=layout)
 
@@ -304,11 +296,3 @@ def _() -> Any:
 
 def _dense(shape: Shape) -> Layout:
     return shape, contiguous_strides(shape), 0
-
-
-def storage_extent(layout: Layout) -> int:
-    """One past the last element of the storage that a layout touches."""
-    shape, strides, offset = layout
-    if math.prod(shape) == 0:
-        return offset
-    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))

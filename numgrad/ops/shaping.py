@@ -9,7 +9,7 @@ from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..dtype import promote_types
 from ..kernels import movement, views
-from ..kernels.array import broadcast_axes
+from ..kernels.array import broadcast_axes, storage_extent
 from ..kernels.views import view_strides
 from .dims import as_sizes, infer_size, wrap_dim, wrap_dims
 
@@ -182,11 +182,11 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     buffer = input._array.storage.buffer
-    if views.storage_extent(layout) > getattr(buffer, "size", views.storage_extent(layout)):
+    if storage_extent(layout) > getattr(buffer, "size", storage_extent(layout)):
         itemsize = input._array.dtype.itemsize
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} "
-            f"requiring a storage size of {views.storage_extent(layout) * itemsize} are out of bounds for storage of "
+            f"requiring a storage size of {storage_extent(layout) * itemsize} are out of bounds for storage of "
             f"size {buffer.size * itemsize}"
         )
     return dispatch(views.as_strided, (input,), layout)
