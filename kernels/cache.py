@@ -176,7 +176,7 @@ def _environment_key() -> str:
     import numba
 
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     features = llvmlite.binding.get_host_cpu_features().flatten()
     for part in (sys.version, numba.__version__, llvmlite.__version__, llvmlite.binding.get_host_cpu_name(), features):

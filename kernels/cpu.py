@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cache, scalar_ir, threads
+from . import cache, scalar_ir, threads, vector_math
 from .array import Array, Shape, Storage, contiguous_strides, dense_array, dense_order
 
 DEVICE = "cpu"
@@ -41,7 +41,6 @@ _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinlin
 _kernel = njit(error_model="numpy", nogil=True, fastmath={flags}, cache=True, no_cfunc_wrapper=True)
 
 '''
-_VECTOR_MATH = ("exp", "log", "tanh")
 _REAL = ("float32", "float64")
 
 
@@ -85,22 +84,27 @@ def to_host(array: Array) -> np.ndarray:
 
 # ---------------------------------------------------------------------------------------------------- compiling
 def _dialect(dtype: str) -> scalar_ir.Dialect:
-    functions = {name: f"_{name}" for name in _VECTOR_MATH} if dtype in _REAL else {}
+    functions = {name: f"_{name}" for name in vector_math.MODULES} if dtype in _REAL else {}
     return scalar_ir.Dialect("cpu", "@_jit", "_T", functions)
 
 
-def _header(title: str, dtype: str, flags: str = '{"contract"}') -> str:
+def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}') -> str:
+    """The text of a module: what `text` uses of NumPy, Numba and the vector math is imported above it."""
     lines = []
     if dtype in _REAL:
-        names = ", ".join(f"{name}_{dtype} as _{name}" for name in _VECTOR_MATH)
-        lines.append(f"from {__package__}.vector_math import {names}")
-    return _HEADER.format(
+        lines = [
+            f"from {__package__}.vector_math.{module} import {name}_{dtype} as _{name}"
+            for name, module in vector_math.MODULES.items()
+            if f"_{name}(" in text
+        ]
+    header = _HEADER.format(
         title=title,
         flags=flags,
         imports="\n".join(lines),
         dtype="bool_" if dtype == "bool" else dtype,
         accumulator="float64" if dtype in _REAL else "int64",
     )
+    return header + text
 
 
 def _array_type(dtype: np.dtype, ndim: int) -> Any:
@@ -145,7 +149,8 @@ def kernel_source(function: scalar_ir.Function, dtype: str, pattern: str, form: 
         lines += [f"        {n}_item = {n}[i]" for n, p in zip(inputs, pattern, strict=True) if p == "c"]
         lines += [f"        {o}_row = {o}[i]" for o in outputs]
         lines += ["        for j in range(out0.shape[1]):", f"            {targets} = {call.format(arguments)}"]
-    return _header(f"{function.name}, {dtype}, {form} {pattern}", dtype) + printed + "\n\n" + "\n".join(lines) + "\n"
+    text = printed + "\n\n" + "\n".join(lines) + "\n"
+    return _with_header(text, f"{function.name}, {dtype}, {form} {pattern}", dtype)
 
 
 @functools.cache
@@ -214,8 +219,7 @@ class Loop:
                 f"{self.function.__name__} can no longer be read: start Python again"
             )
         title = f"{self.function.__name__}, a handwritten loop"
-        header = _header(title, arguments[0].dtype.name, self.flags)
-        module = cache.load_module(f"{header}@_kernel\n{text}")
+        module = cache.load_module(_with_header(f"@_kernel\n{text}", title, arguments[0].dtype.name, self.flags))
         return cache.compile_cached(getattr(module, self.function.__name__), signature)
 
 

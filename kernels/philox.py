@@ -196,7 +196,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from {package}.philox import {constants}
-from {package}.vector_math import log_{real} as log
+from {package}.vector_math.logarithm import log_{real} as log
 
 _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinline=True,
             no_cpython_wrapper=True, no_cfunc_wrapper=True)

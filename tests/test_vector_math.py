@@ -1,6 +1,7 @@
-"""exp, log and tanh of kernels/vector_math.py against mpmath and, for float32, NumPy's float64 functions."""
+"""exp, log and tanh of kernels/vector_math against mpmath and, for float32, NumPy's float64 functions."""
 
 import functools
+import importlib
 import math
 import platform
 import re
@@ -20,7 +21,8 @@ MAX_ULP = 2.0
 @functools.cache
 def loop_of(name, dtype):
     """The loop that generated kernels contain, compiled once for all tests."""
-    function = getattr(vector_math, f"{name}_{dtype}")
+    module = importlib.import_module(f"{vector_math.__name__}.{vector_math.MODULES[name]}")
+    function = getattr(module, f"{name}_{dtype}")
 
     @njit(error_model="numpy")
     def loop(x, out):

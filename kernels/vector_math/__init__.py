@@ -1,0 +1,31 @@
+"""Elementary and special functions in pure arithmetic, so that LLVM vectorises the loops that call them.
+
+`math.exp` in a Numba loop is a scalar call into the C library. The functions here have neither calls nor branches, and
+every integer step is one that exists as a packed instruction from SSE2 on, so a plain loop becomes vector code:
+
+    @njit(error_model="numpy")
+    def exp(x, out):
+        for i in range(out.shape[0]):
+            out[i] = exp_float32(x[i])
+
+They are for compiled code only: calling one from Python is an error.
+
+Each function has one body for float32 and float64, made by a factory for a `Format`. Errors stay within 2 ulp on the
+whole range (where a function says otherwise, in its docstring, within that), with subnormals as input and output,
+signed zeros, infinities and NaN, whether or not the machine fuses multiply-adds. Nothing is ever raised.
+
+They compile without fastmath except `contract`: no step here relies on a product being rounded before it is added.
+`reassoc` would undo the two-part ln 2, `nnan` and `ninf` would break the special values. LLVM keeps the flags with the
+instructions that it inlines, so the fastmath flags of a calling loop do not reach these steps.
+
+Polynomials are near-minimax fits by `mpmath.chebyfit`; the fitted function stands beside each.
+"""
+
+from __future__ import annotations
+
+MODULES = {
+    "exp": "exponential",
+    "log": "logarithm",
+    "tanh": "hyperbolic",
+}
+"""Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""

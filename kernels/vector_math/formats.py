@@ -1,0 +1,109 @@
+"""The two formats of floating-point numbers, and steps on their bits that the functions of this package are made of.
+
+Each step is an intrinsic: LLVM instructions that exist in packed form from SSE2 on. A factory makes the step for one
+format or one set of coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+# Without the wrappers that make them callable from Python and C, these functions compile in two thirds of the time.
+inlined = njit(  # type: ignore[call-overload]  # Numba's stubs leave the wrapper flags out
+    fastmath={"contract"}, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
+
+
+@dataclass(frozen=True)
+class Format:
+    """One binary floating-point format."""
+
+    real: Callable[[float], Any]
+    mantissa_bits: int
+    exponent_bias: int
+    ln2_high: float
+    """ln 2 with enough trailing zero bits that its product with any exponent is exact (Cody and Waite, 1980)."""
+    ln2_low: float
+
+
+FLOAT32 = Format(np.float32, 23, 127, ln2_high=0.693359375, ln2_low=-0.000212194440055)
+FLOAT64 = Format(np.float64, 52, 1023, ln2_high=0.6931471803691238, ln2_low=1.9082149292705878e-10)
+
+
+def integer_type(value: ir.Value) -> ir.IntType:
+    """The integer as wide as the float `value`."""
+    return ir.IntType(32 if isinstance(value.type, ir.FloatType) else 64)
+
+
+def polynomial_of(coefficients: tuple[float, ...]) -> Any:
+    """Intrinsic that evaluates a polynomial, highest power first, by Horner's rule in the type of its argument."""
+
+    @intrinsic
+    def polynomial(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            (value,) = args
+            total = ir.Constant(value.type, coefficients[0])
+            for coefficient in coefficients[1:]:
+                total = builder.fadd(builder.fmul(total, value), ir.Constant(value.type, coefficient))
+            return total
+
+        return x(x), codegen
+
+    return polynomial
+
+
+def power_of_two_of(mantissa_bits: int) -> Any:
+    """Intrinsic whose argument holds a biased exponent in its lowest bits; it moves them where exponents live."""
+
+    @intrinsic
+    def power_of_two(typingctx: Any, exponent: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            (value,) = args
+            integer = integer_type(value)
+            bits = builder.bitcast(value, integer)
+            return builder.bitcast(builder.shl(bits, ir.Constant(integer, mantissa_bits)), value.type)
+
+        return exponent(exponent), codegen
+
+    return power_of_two
+
+
+def split_of(form: Format) -> Any:
+    """Intrinsic that takes a positive normal x apart: x = m * 2**e with m in [sqrt(1/2), sqrt(2)), e as a float.
+
+    The integer e becomes a float by being set into the low bits of 2**mantissa_bits: packed conversion of 64-bit
+    integers is missing before AVX-512.
+    """
+    unsigned = np.uint32 if form.mantissa_bits == 23 else np.uint64
+    root_half = int(form.real(0.5**0.5).view(unsigned))
+    one = form.exponent_bias << form.mantissa_bits
+    low_bits_holder = (form.exponent_bias + form.mantissa_bits) << form.mantissa_bits
+
+    @intrinsic
+    def split(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            (value,) = args
+            integer = integer_type(value)
+
+            def constant(number: int) -> ir.Constant:
+                return ir.Constant(integer, number)
+
+            bits = builder.bitcast(value, integer)
+            # From sqrt(1/2) on, the exponent field counts up; below it, one less.
+            biased = builder.lshr(builder.add(bits, constant(one - root_half)), constant(form.mantissa_bits))
+            removed = builder.shl(builder.sub(biased, constant(form.exponent_bias)), constant(form.mantissa_bits))
+            mantissa = builder.bitcast(builder.sub(bits, removed), value.type)
+            held = builder.bitcast(builder.or_(biased, constant(low_bits_holder)), value.type)
+            offset = ir.Constant(value.type, float(2**form.mantissa_bits + form.exponent_bias))
+            return context.make_tuple(builder, signature.return_type, [mantissa, builder.fsub(held, offset)])
+
+        return types.UniTuple(x, 2)(x), codegen
+
+    return split
