@@ -174,9 +174,9 @@ class _Pool:
     def learn(self, wall: float, busy: float) -> None:
         """Note how many seconds a job took, and for how many of them its owner had a core.
 
-        It has one for half of the time at least, unless other processes want the cores: then a worker may lose its own in the
-        middle of a part, or worse, of a step for which it holds the interpreter lock, and all wait for some milliseconds.
-        Help does harm then, so the next 4, 8, ... 64 jobs go without.
+        It has one for half of the time at least, unless other processes want the cores: then a worker may lose its own in
+        the middle of a part, or worse, of a step for which it holds the interpreter lock, and all wait for some
+        milliseconds. Help does harm then, so the next 4, 8, ... 64 jobs go without.
         """
         if wall > 2 * busy + STALL:
             self.last_skips = self.skipped = min(max(2 * self.last_skips, 4), 64)
