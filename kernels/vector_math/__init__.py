@@ -31,6 +31,8 @@ MODULES = {
     "log1p": "logarithm",
     "log2": "logarithm",
     "log10": "logarithm",
+    "pow": "power",
+    "cbrt": "power",
     "sinh": "hyperbolic",
     "cosh": "hyperbolic",
     "tanh": "hyperbolic",

@@ -26,7 +26,7 @@ _POLYNOMIALS = {
 }
 """(exp(r) - 1 - r) / r**2 for abs(r) <= ln(2) / 2, highest power first."""
 
-_EXP2_POLYNOMIALS = {
+EXP2_POLYNOMIALS = {
     FLOAT32: (0.0001535335791, 0.001339887448, 0.009618437372, 0.05550332471, 0.2402264791, 0.6931472029),
     FLOAT64: (
         4.43477289959337077e-10,
@@ -87,7 +87,7 @@ def make_exp(form: Format, halvings: int = 0) -> Any:
 def _make_exp2(form: Format) -> Any:
     """2**x = 2**n * 2**r with n = round(x). Integers are exact. Largest error seen: ."""
     real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
-    polynomial, two_powers = polynomial_of((*_EXP2_POLYNOMIALS[form], 1.0)), two_powers_of(form)
+    polynomial, two_powers = polynomial_of((*EXP2_POLYNOMIALS[form], 1.0)), two_powers_of(form)
     lowest, highest = real(info.minexp - form.mantissa_bits - 2), real(info.maxexp + 0.5)
     rounder = rounder_of(form, 2 * form.exponent_bias)
 

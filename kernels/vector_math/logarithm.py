@@ -56,30 +56,30 @@ def _make_ending(form: Format, edge: float) -> Any:
     return ending
 
 
-def _make_parts(form: Format) -> Any:
-    """e and f of x = 2**e * (1 + f), with 1 + f in [sqrt(1/2), sqrt(2)), for positive x, subnormals too."""
+def make_split(form: Format) -> Any:
+    """m and e of x = m * 2**e as `split_of` gives them, for subnormals too."""
     real, split = form.real, split_of(form)
     smallest_normal = np.finfo(real).smallest_normal  # type: ignore[call-overload]
     rescale, rescaled_exponent = real(2.0 ** (form.mantissa_bits + 1)), real(form.mantissa_bits + 1)
-    one = real(1.0)
 
     @inlined
-    def parts(x: Any) -> Any:
+    def split_any(x: Any) -> Any:
         is_subnormal = x < smallest_normal
         m, e = split(x * rescale if is_subnormal else x)
-        return e - rescaled_exponent if is_subnormal else e, m - one
+        return m, e - rescaled_exponent if is_subnormal else e
 
-    return parts
+    return split_any
 
 
 def _make_log(form: Format) -> Any:
     """log(2**e * (1 + f)) = e * ln 2 + f - tail(f). Largest error seen: ."""
-    parts, tail, ending = _make_parts(form), _make_tail(form), _make_ending(form, 0.0)
-    ln2_high, ln2_low = form.real(form.ln2_high), form.real(form.ln2_low)
+    split, tail, ending = make_split(form), _make_tail(form), _make_ending(form, 0.0)
+    ln2_high, ln2_low, one = form.real(form.ln2_high), form.real(form.ln2_low), form.real(1.0)
 
     @inlined
     def log(x: Any) -> Any:
-        e, f = parts(x)
+        m, e = split(x)
+        f = m - one
         return ending(x, e * ln2_high - ((tail(f) - e * ln2_low) - f))
 
     return log
@@ -87,12 +87,13 @@ def _make_log(form: Format) -> Any:
 
 def _make_log2(form: Format) -> Any:
     """log2(2**e * (1 + f)) = e + (f - tail(f)) / ln 2; powers of 2 are exact. Largest error seen: ."""
-    parts, tail, ending = _make_parts(form), _make_tail(form), _make_ending(form, 0.0)
-    log2_e, log2_e_less_one = form.real(1.4426950408889634), form.real(0.44269504088896341)
+    split, tail, ending = make_split(form), _make_tail(form), _make_ending(form, 0.0)
+    log2_e, log2_e_less_one, one = form.real(1.4426950408889634), form.real(0.44269504088896341), form.real(1.0)
 
     @inlined
     def log2(x: Any) -> Any:
-        e, f = parts(x)
+        m, e = split(x)
+        f = m - one
         # f / ln 2 is f and a smaller part, so that its rounding is small as well
         return ending(x, e - ((tail(f) * log2_e - f * log2_e_less_one) - f))
 
@@ -101,13 +102,14 @@ def _make_log2(form: Format) -> Any:
 
 def _make_log10(form: Format) -> Any:
     """log10(2**e * (1 + f)) = e * log10(2) + (f - tail(f)) / ln 10. Largest error seen: ."""
-    parts, tail, ending = _make_parts(form), _make_tail(form), _make_ending(form, 0.0)
+    split, tail, ending = make_split(form), _make_tail(form), _make_ending(form, 0.0)
     log10_e, half_less_log10_e, half = form.real(0.43429448190325183), form.real(0.065705518096748172), form.real(0.5)
-    log10_2_high, log10_2_low = map(form.real, _LOG10_2[form])
+    (log10_2_high, log10_2_low), one = map(form.real, _LOG10_2[form]), form.real(1.0)
 
     @inlined
     def log10(x: Any) -> Any:
-        e, f = parts(x)
+        m, e = split(x)
+        f = m - one
         # f / ln 10 is half of f and a much smaller part, so that its rounding is small as well
         low = tail(f) * log10_e + (f * half_less_log10_e - e * log10_2_low)
         return ending(x, e * log10_2_high - (low - f * half))
