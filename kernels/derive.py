@@ -47,6 +47,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "copysign": ("copysign(1.0, a) * copysign(1.0, b) if a != 0 else 0.0", "0.0"),
     "hypot": ("a / y", "b / y"),
     "sqrt": ("0.5 / y",),
+    "cbrt": ("1.0 / (3.0 * y * y)",),
     "exp": ("y",),
     "exp2": (f"y * {math.log(2)!r}",),
     "expm1": ("y + 1.0",),

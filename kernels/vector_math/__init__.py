@@ -25,7 +25,19 @@ from __future__ import annotations
 
 MODULES = {
     "exp": "exponential",
+    "exp2": "exponential",
+    "expm1": "exponential",
     "log": "logarithm",
+    "log1p": "logarithm",
+    "log2": "logarithm",
+    "log10": "logarithm",
+    "pow": "power",
+    "cbrt": "power",
+    "sinh": "hyperbolic",
+    "cosh": "hyperbolic",
     "tanh": "hyperbolic",
+    "asinh": "hyperbolic",
+    "acosh": "hyperbolic",
+    "atanh": "hyperbolic",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""
