@@ -27,5 +27,8 @@ MODULES = {
     "exp": "exponential",
     "log": "logarithm",
     "tanh": "hyperbolic",
+    "sin": "trigonometric",
+    "cos": "trigonometric",
+    "tan": "trigonometric",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""
