@@ -39,5 +39,8 @@ MODULES = {
     "asinh": "hyperbolic",
     "acosh": "hyperbolic",
     "atanh": "hyperbolic",
+    "sin": "trigonometric",
+    "cos": "trigonometric",
+    "tan": "trigonometric",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""

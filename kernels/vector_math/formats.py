@@ -144,3 +144,38 @@ def two_sum(a: Any, b: Any) -> Any:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
+
+
+def bit_of(position: int) -> Any:
+    """Intrinsic that tells whether the bit at `position` of a float is set; the bits of an integer n are the lowest of
+    n + 1.5 * 2**mantissa_bits."""
+
+    @intrinsic
+    def bit(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            (value,) = args
+            integer = integer_type(value)
+            masked = builder.and_(builder.bitcast(value, integer), ir.Constant(integer, 1 << position))
+            return builder.icmp_unsigned("!=", masked, ir.Constant(integer, 0))
+
+        return types.boolean(x), codegen
+
+    return bit
+
+
+def negated_by(position: int) -> Any:
+    """Intrinsic of two floats: the first, negated if the bit at `position` of the second is set."""
+
+    @intrinsic
+    def negated(typingctx: Any, x: Any, bits: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            value, holder = args
+            integer = integer_type(value)
+            top = integer.width - 1
+            moved = builder.shl(builder.bitcast(holder, integer), ir.Constant(integer, top - position))
+            sign = builder.and_(moved, ir.Constant(integer, 1 << top))
+            return builder.bitcast(builder.xor(builder.bitcast(value, integer), sign), value.type)
+
+        return x(x, bits), codegen
+
+    return negated
