@@ -27,5 +27,10 @@ MODULES = {
     "exp": "exponential",
     "log": "logarithm",
     "tanh": "hyperbolic",
+    "erf": "error_function",
+    "erfc": "error_function",
+    "erfinv": "error_function",
+    "lgamma": "gamma",
+    "digamma": "gamma",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""
