@@ -42,5 +42,10 @@ MODULES = {
     "sin": "trigonometric",
     "cos": "trigonometric",
     "tan": "trigonometric",
+    "erf": "error_function",
+    "erfc": "error_function",
+    "erfinv": "error_function",
+    "lgamma": "gamma",
+    "digamma": "gamma",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""
