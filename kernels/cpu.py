@@ -38,7 +38,7 @@ _T = np.{dtype}
 _A = np.{accumulator}  # what sums are kept in
 _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinline=True,
             no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_kernel = njit(error_model="numpy", nogil=True, fastmath={flags}, cache=True, no_cfunc_wrapper=True)
+_kernel = njit({options}error_model="numpy", nogil=True, fastmath={flags}, cache=True, no_cfunc_wrapper=True)
 
 '''
 _REAL = ("float32", "float64")
@@ -88,7 +88,7 @@ def _dialect(dtype: str) -> scalar_ir.Dialect:
     return scalar_ir.Dialect("cpu", "@_jit", "_T", functions)
 
 
-def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}') -> str:
+def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}', noalias: bool = False) -> str:
     """The text of a module: what `text` uses of NumPy, Numba and the vector math is imported above it."""
     lines = []
     if dtype in _REAL:
@@ -97,9 +97,12 @@ def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}')
             for name, module in vector_math.MODULES.items()
             if f"_{name}(" in text
         ]
+    if noalias:
+        lines.append(f"from {__package__}.noalias import NoAlias")
     header = _HEADER.format(
         title=title,
         flags=flags,
+        options="pipeline_class=NoAlias, " if noalias else "",
         imports="\n".join(lines),
         dtype="bool_" if dtype == "bool" else dtype,
         accumulator="float64" if dtype in _REAL else "int64",
@@ -150,7 +153,8 @@ def kernel_source(function: scalar_ir.Function, dtype: str, pattern: str, form: 
         lines += [f"        {o}_row = {o}[i]" for o in outputs]
         lines += ["        for j in range(out0.shape[1]):", f"            {targets} = {call.format(arguments)}"]
     text = printed + "\n\n" + "\n".join(lines) + "\n"
-    return _with_header(text, f"{function.name}, {dtype}, {form} {pattern}", dtype)
+    title = f"{function.name}, {dtype}, {form} {pattern}"
+    return _with_header(text, title, dtype, noalias=function.outputs > 1)
 
 
 @functools.cache
