@@ -58,9 +58,17 @@ def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None
         [x[start : start + step] if x.__class__ is np.ndarray else x for x in operands]
         for start in range(0, size, step)
     ]
+    run_chunks(kernel, chunks)
+
+
+def run_chunks(kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> None:
+    """Call `kernel(*chunk)` for each chunk of operands, all but the first on threads of the pool."""
+    if len(chunks) == 1:
+        kernel(*chunks[0])
+        return
     pool = _get_pool()
     futures = []
-    here = chunks[:1]
+    here = list(chunks[:1])
     for chunk in chunks[1:]:
         try:
             futures.append(pool.submit(kernel, *chunk))
