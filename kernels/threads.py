@@ -80,6 +80,11 @@ def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None
     run_parts(chunk, -(-size // step))
 
 
+def run_chunks(kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> None:
+    """Call `kernel(*chunk)` for each chunk of operands."""
+    run_parts(lambda index: kernel(*chunks[index]), len(chunks))
+
+
 def run_parts(part: Callable[[int], None], count: int) -> None:
     """Call `part(0)` ... `part(count - 1)`, in any order, on several threads. Each should take 20 us or more.
 
