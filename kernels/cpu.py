@@ -38,7 +38,7 @@ _T = np.{dtype}
 _A = np.{accumulator}  # what sums are kept in
 _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinline=True,
             no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_kernel = njit(error_model="numpy", nogil=True, fastmath={flags}, cache=True, no_cfunc_wrapper=True)
+_kernel = njit(error_model="numpy", nogil=True, fastmath={flags}, no_cfunc_wrapper=True)
 
 '''
 _REAL = ("float32", "float64")
@@ -160,9 +160,6 @@ def _kernel(
     """The compiled kernel, called as `kernel(*inputs, *outputs)` with arrays of exactly the dtypes of its key."""
     from numba import types
 
-    # The signature is part of the text: two of one text would write one cache entry at the same time.
-    signature = ", ".join(out.name for out in outputs)
-    module = cache.load_module(f"{kernel_source(function, dtype.name, pattern, form)}\n# outputs: {signature}\n")
     arguments = []
     for parameter, letter in zip(function.parameters, pattern, strict=True):
         kind = function.kinds.get(parameter, "real")
@@ -173,7 +170,7 @@ def _kernel(
             ndim = 2 if letter == "f" else 1
             arguments.append(_array_type(_operand_dtype(kind, dtype), ndim))
     arguments += [_array_type(out, 1 if form == "flat" else 2) for out in outputs]
-    return cache.compile_cached(module.kernel, tuple(arguments))
+    return cache.compiled(kernel_source(function, dtype.name, pattern, form), "kernel", tuple(arguments))
 
 
 class Loop:
@@ -219,8 +216,8 @@ class Loop:
                 f"{self.function.__name__} can no longer be read: start Python again"
             )
         title = f"{self.function.__name__}, a handwritten loop"
-        module = cache.load_module(_with_header(f"@_kernel\n{text}", title, arguments[0].dtype.name, self.flags))
-        return cache.compile_cached(getattr(module, self.function.__name__), signature)
+        module = _with_header(f"@_kernel\n{text}", title, arguments[0].dtype.name, self.flags)
+        return cache.compiled(module, self.function.__name__, signature)
 
 
 def loop(function: Callable[..., Any] | None = None, *, reassoc: bool = False) -> Any:
