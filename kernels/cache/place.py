@@ -72,7 +72,7 @@ def _user_caches() -> str:
 
 def opened(path: Path) -> Path:
     """Make a directory of an environment if need be. Raises OSError when others could put their code there."""
-    _make_private(path)
+    _check(path, make=True)
     if not os.access(path, os.W_OK):
         return path
     if not (path / TAG).exists():
@@ -83,10 +83,17 @@ def opened(path: Path) -> Path:
     return path
 
 
-def _make_private(path: Path) -> None:
+def check(path: Path) -> None:
+    """Raise OSError when others could put their code into a directory, or into what there is of the way to it."""
+    _check(path, make=False)
+
+
+def _check(path: Path, make: bool) -> None:
     sheltered = False  # whether nobody else can come this far
     for part in [*reversed(path.parents), path]:
         if not part.is_dir():
+            if not make:
+                return
             part.mkdir(mode=0o700, exist_ok=True)  # of every directory on the way; `parents=True` would obey the umask
         if not hasattr(os, "getuid"):
             continue
