@@ -38,7 +38,7 @@ _T = np.{dtype}
 _A = np.{accumulator}  # what sums are kept in
 _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinline=True,
             no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_kernel = njit({options}error_model="numpy", nogil=True, fastmath={flags}, cache=True, no_cfunc_wrapper=True)
+_kernel = njit({options}error_model="numpy", nogil=True, fastmath={flags}, no_cfunc_wrapper=True)
 
 '''
 _REAL = ("float32", "float64")
@@ -165,12 +165,9 @@ def _kernel(
     function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str, form: str
 ) -> Callable[..., None]:
     """The compiled kernel, called as `kernel(*inputs, *outputs)` with arrays of exactly the dtypes of its key."""
-    # The signature is part of the text: two of one text would write one cache entry at the same time.
-    signature = ", ".join(out.name for out in outputs)
-    module = cache.load_module(f"{kernel_source(function, dtype.name, pattern, form)}\n# outputs: {signature}\n")
     arguments = argument_types(function, dtype, pattern)
     arguments += [array_type(out, 1 if form == "flat" else 2) for out in outputs]
-    return cache.compile_cached(module.kernel, tuple(arguments))
+    return cache.compiled(kernel_source(function, dtype.name, pattern, form), "kernel", tuple(arguments))
 
 
 def argument_types(function: scalar_ir.Function, dtype: np.dtype, pattern: str) -> list[Any]:
@@ -231,8 +228,8 @@ class Loop:
                 f"{self.function.__name__} can no longer be read: start Python again"
             )
         title = f"{self.function.__name__}, a handwritten loop"
-        module = cache.load_module(with_header(f"@_kernel\n{text}", title, arguments[0].dtype.name, self.flags))
-        return cache.compile_cached(getattr(module, self.function.__name__), signature)
+        module = with_header(f"@_kernel\n{text}", title, arguments[0].dtype.name, self.flags)
+        return cache.compiled(module, self.function.__name__, signature)
 
 
 def loop(function: Callable[..., Any] | None = None, *, reassoc: bool = False) -> Any:

@@ -104,12 +104,12 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
 def _kernel(function: scalar_ir.Function, dtype: np.dtype, inputs: str, outputs: str) -> Callable[..., None]:
     from numba import types
 
-    module = cache.load_module(kernel_source(function, dtype.name, inputs, outputs))
     wide = np.dtype(np.float64)
     kinds = {"f": (dtype, 1), "r": (wide, 2), "c": (dtype, 1), "s": (wide, 1)}
     results = [cpu.array_type(*kinds[letter]) for letter in outputs]
     arguments = cpu.argument_types(function, dtype, inputs.replace("f", "v"))
-    return cache.compile_cached(module.kernel, (*arguments, *results, types.int64, types.int64))
+    signature = (*arguments, *results, types.int64, types.int64)
+    return cache.compiled(kernel_source(function, dtype.name, inputs, outputs), "kernel", signature)
 
 
 # ---------------------------------------------------------------------------------------------------- on arrays

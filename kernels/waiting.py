@@ -25,7 +25,7 @@ from numba import njit
 from {package}.waiting import atomic_load
 
 
-@njit(nogil=True, cache=True, no_cfunc_wrapper=True)
+@njit(nogil=True, no_cfunc_wrapper=True)
 def wait(cell, value, patience, grace):
     for _ in range(patience):
         if atomic_load(cell) != value:
@@ -65,9 +65,8 @@ def _atomic_load() -> Any:
 def _compiled() -> Callable[..., None]:
     from numba import types
 
-    module = cache.load_module(_TEXT.format(package=__package__))
     signature = (types.Array(types.int64, 1, "C"), types.int64, types.int64, types.int64)
-    return cache.compile_cached(module.wait, signature)
+    return cache.compiled(_TEXT.format(package=__package__), "wait", signature)
 
 
 def cell() -> np.ndarray:
