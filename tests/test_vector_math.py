@@ -217,7 +217,7 @@ def _exact_power(x, y):
     if x == 0 or y == 0 or abs(x) == 1 or not (mpmath.isfinite(x) and mpmath.isfinite(y)) or (x < 0 and y % 1 != 0):
         with np.errstate(all="ignore"):
             return mpmath.mpf(float(np.power(float(x), float(y))))  # no rounding here; the cases are a test below
-    return (-1 if x < 0 and y % 2 else 1) * mpmath.power(abs(x), y)
+    return (-1 if x < 0 and y % 2 else 1) * mpmath.exp(y * mpmath.log(abs(x)))
 
 
 POW = Case("pow", _exact_power, np.power, ulps=4.0, arguments=2)
