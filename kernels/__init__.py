@@ -17,6 +17,7 @@ from . import (  # each import fills the op table with one family
     movement,
     optimizers,
     reductions,
+    special,
     views,
 )
 from .registry import OPS
@@ -32,5 +33,6 @@ __all__ = [
     "movement",
     "optimizers",
     "reductions",
+    "special",
     "views",
 ]

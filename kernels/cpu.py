@@ -85,7 +85,10 @@ def to_host(array: Array) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------------- compiling
 def dialect(dtype: str) -> scalar_ir.Dialect:
     """How scalar functions are spelled for a dtype: with our own vector math where it has the function."""
-    functions = {name: f"_{name}" for name in vector_math.MODULES} if dtype in _REAL else {}
+    from numba import config
+
+    is_compiled = not config.DISABLE_JIT  # type: ignore[attr-defined]  # Numba sets it at run time
+    functions = {name: f"_{name}" for name in vector_math.MODULES} if dtype in _REAL and is_compiled else {}
     return scalar_ir.Dialect("cpu", "@_jit", "_T", functions)
 
 
