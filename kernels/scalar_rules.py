@@ -33,6 +33,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "exp": ("y",),
     "exp2": (f"y * {math.log(2)!r}",),
     "expm1": ("y + 1.0",),
+    "sigmoid": ("y * (1.0 - y)",),
     "log": ("1.0 / a",),
     "log2": (f"1.0 / (a * {math.log(2)!r})",),
     "log10": (f"1.0 / (a * {math.log(10)!r})",),

@@ -1,4 +1,4 @@
-"""Special functions that Python's `math` lacks, as scalar functions: erfinv, digamma, trigamma.
+"""Functions that Python's `math` lacks, as scalar functions: sigmoid, erfinv, digamma, trigamma.
 
 Calls of those in `PORTABLE` are primitives, as calls of `math` are: the CPU's kernels have them in `vector_math`. Where
 that has no say (on CUDA, in plain Python), what is written here is printed into the text that calls them.
@@ -7,6 +7,12 @@ that has no say (on CUDA, in plain Python), what is written here is printed into
 from __future__ import annotations
 
 import math
+
+
+def sigmoid(x):
+    """Logistic function, 1 / (1 + exp(-x)). The exponential here never overflows."""
+    e = math.exp(-abs(x))
+    return (1 if x >= 0 else e) / (1 + e)
 
 
 def erfinv(x):
@@ -58,4 +64,4 @@ def trigamma(x):
     return result
 
 
-PORTABLE = {"erfinv": erfinv, "digamma": digamma}
+PORTABLE = {"sigmoid": sigmoid, "erfinv": erfinv, "digamma": digamma}
