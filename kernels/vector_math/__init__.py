@@ -30,5 +30,9 @@ MODULES = {
     "sin": "trigonometric",
     "cos": "trigonometric",
     "tan": "trigonometric",
+    "asin": "inverse_trigonometric",
+    "acos": "inverse_trigonometric",
+    "atan": "inverse_trigonometric",
+    "atan2": "inverse_trigonometric",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""
