@@ -38,7 +38,7 @@ _T = np.{dtype}
 _A = np.{accumulator}  # what sums are kept in
 _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinline=True,
             no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_kernel = njit(error_model="numpy", nogil=True, fastmath={flags}, cache=True, no_cfunc_wrapper=True)
+_kernel = njit({options}error_model="numpy", nogil=True, fastmath={flags}, no_cfunc_wrapper=True)
 
 '''
 _REAL = ("float32", "float64")
@@ -83,12 +83,13 @@ def to_host(array: Array) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------------- compiling
-def _dialect(dtype: str) -> scalar_ir.Dialect:
+def dialect(dtype: str) -> scalar_ir.Dialect:
+    """How scalar functions are spelled for a dtype: with our own vector math where it has the function."""
     functions = {name: f"_{name}" for name in vector_math.MODULES} if dtype in _REAL else {}
     return scalar_ir.Dialect("cpu", "@_jit", "_T", functions)
 
 
-def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}') -> str:
+def with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}', noalias: bool = False) -> str:
     """The text of a module: what `text` uses of NumPy, Numba and the vector math is imported above it."""
     lines = []
     if dtype in _REAL:
@@ -97,9 +98,12 @@ def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}')
             for name, module in vector_math.MODULES.items()
             if f"_{name}(" in text
         ]
+    if noalias:
+        lines.append(f"from {__package__}.noalias import NoAlias")
     header = _HEADER.format(
         title=title,
         flags=flags,
+        options="pipeline_class=NoAlias, " if noalias else "",
         imports="\n".join(lines),
         dtype="bool_" if dtype == "bool" else dtype,
         accumulator="float64" if dtype in _REAL else "int64",
@@ -107,14 +111,16 @@ def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}')
     return header + text
 
 
-def _array_type(dtype: np.dtype, ndim: int) -> Any:
+def array_type(dtype: np.dtype, ndim: int) -> Any:
+    """Numba's type of a contiguous array."""
     from numba import types
     from numba.np.numpy_support import from_dtype
 
     return types.Array(from_dtype(dtype), ndim, "C")
 
 
-def _operand_dtype(kind: str, dtype: np.dtype) -> np.dtype:
+def operand_dtype(kind: str, dtype: np.dtype) -> np.dtype:
+    """The dtype of a parameter of some kind, in a kernel that computes in `dtype`."""
     return {"real": dtype, "int": np.dtype(np.int64), "bool": np.dtype(np.bool_)}[kind]
 
 
@@ -128,7 +134,7 @@ def kernel_source(function: scalar_ir.Function, dtype: str, pattern: str, form: 
             axes, `r` along a row only, `c` along a column only.
         form: "flat" or "rows".
     """
-    printed, names = scalar_ir.print_module([function], dtype, _dialect(dtype))
+    printed, names = scalar_ir.print_module([function], dtype, dialect(dtype))
     inputs = [f"x{i}" for i in range(len(pattern))]
     outputs = [f"out{i}" for i in range(function.outputs)]
     lines = [f"@_kernel\ndef kernel({', '.join(inputs + outputs)}):"]
@@ -150,7 +156,8 @@ def kernel_source(function: scalar_ir.Function, dtype: str, pattern: str, form: 
         lines += [f"        {o}_row = {o}[i]" for o in outputs]
         lines += ["        for j in range(out0.shape[1]):", f"            {targets} = {call.format(arguments)}"]
     text = printed + "\n\n" + "\n".join(lines) + "\n"
-    return _with_header(text, f"{function.name}, {dtype}, {form} {pattern}", dtype)
+    title = f"{function.name}, {dtype}, {form} {pattern}"
+    return with_header(text, title, dtype, noalias=function.outputs > 1)
 
 
 @functools.cache
@@ -158,11 +165,15 @@ def _kernel(
     function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str, form: str
 ) -> Callable[..., None]:
     """The compiled kernel, called as `kernel(*inputs, *outputs)` with arrays of exactly the dtypes of its key."""
+    arguments = argument_types(function, dtype, pattern)
+    arguments += [array_type(out, 1 if form == "flat" else 2) for out in outputs]
+    return cache.compiled(kernel_source(function, dtype.name, pattern, form), "kernel", tuple(arguments))
+
+
+def argument_types(function: scalar_ir.Function, dtype: np.dtype, pattern: str) -> list[Any]:
+    """Numba's types of a kernel's inputs."""
     from numba import types
 
-    # The signature is part of the text: two of one text would write one cache entry at the same time.
-    signature = ", ".join(out.name for out in outputs)
-    module = cache.load_module(f"{kernel_source(function, dtype.name, pattern, form)}\n# outputs: {signature}\n")
     arguments = []
     for parameter, letter in zip(function.parameters, pattern, strict=True):
         kind = function.kinds.get(parameter, "real")
@@ -170,10 +181,8 @@ def _kernel(
             real = kind == "real" and dtype.kind == "f"
             arguments.append(types.float64 if real else types.boolean if kind == "bool" else types.int64)
         else:
-            ndim = 2 if letter == "f" else 1
-            arguments.append(_array_type(_operand_dtype(kind, dtype), ndim))
-    arguments += [_array_type(out, 1 if form == "flat" else 2) for out in outputs]
-    return cache.compile_cached(module.kernel, tuple(arguments))
+            arguments.append(array_type(operand_dtype(kind, dtype), 2 if letter == "f" else 1))
+    return arguments
 
 
 class Loop:
@@ -209,7 +218,7 @@ class Loop:
 
         numbers = {int: types.int64, float: types.float64, bool: types.boolean}
         signature = tuple(
-            _array_type(a.dtype, a.ndim) if isinstance(a, np.ndarray) else numbers[type(a)] for a in arguments
+            array_type(a.dtype, a.ndim) if isinstance(a, np.ndarray) else numbers[type(a)] for a in arguments
         )
         source = inspect.getsource(self.function)
         text = source[source.index("def ") :]
@@ -219,8 +228,8 @@ class Loop:
                 f"{self.function.__name__} can no longer be read: start Python again"
             )
         title = f"{self.function.__name__}, a handwritten loop"
-        module = cache.load_module(_with_header(f"@_kernel\n{text}", title, arguments[0].dtype.name, self.flags))
-        return cache.compile_cached(getattr(module, self.function.__name__), signature)
+        module = with_header(f"@_kernel\n{text}", title, arguments[0].dtype.name, self.flags)
+        return cache.compiled(module, self.function.__name__, signature)
 
 
 def loop(function: Callable[..., Any] | None = None, *, reassoc: bool = False) -> Any:
@@ -256,6 +265,19 @@ def call(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> Non
         kernel(*operands)
     else:
         threads.run(kernel, operands, size)
+
+
+def call_rows(kernel: Callable[..., None], operands: Sequence[Any], letters: str, height: int, width: int) -> None:
+    """Call a rows kernel, in chunks of rows on several threads when it is large."""
+    count = threads.get_num_threads() if height * width >= SPLIT else 1
+    step = -(-height // count)
+    threads.run_chunks(
+        kernel,
+        [
+            [x[start : start + step] if letter in "fc" else x for x, letter in zip(operands, letters, strict=True)]
+            for start in range(0, height, step)
+        ],
+    )
 
 
 def gradient_runner(
@@ -331,9 +353,9 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
     shape = outputs[0].shape
     if 0 in shape:
         return
-    wanted = [_operand_dtype(function.kinds.get(p, "real"), dtype) for p in function.parameters]
+    wanted = [operand_dtype(function.kinds.get(p, "real"), dtype) for p in function.parameters]
     single = outputs[0].size == 1
-    values: list[Any] = [_simplest(x, single, dtype) if isinstance(x, Array) else _fitting(x, dtype) for x in inputs]
+    values: list[Any] = [simplest(x, single, dtype) if isinstance(x, Array) else fitting(x, dtype) for x in inputs]
     numbers = [not isinstance(x, Array) for x in values]
     result_dtypes = tuple(out.dtype for out in outputs)
     same = all(n or x.dtype == w for x, n, w in zip(values, numbers, wanted, strict=True))
@@ -351,7 +373,8 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
         if (rows := _as_rows(shape, values, numbers)) is not None:
             pattern, operands, (height, width) = rows
             kernel = _kernel(function, dtype, result_dtypes, pattern, "rows")
-            kernel(*operands, *[flat.reshape(height, width) for flat in flats])
+            operands += [flat.reshape(height, width) for flat in flats]
+            call_rows(kernel, operands, pattern + "f" * len(flats), height, width)
             return
     if _same_dense_layout(values, numbers, outputs) and same:
         pattern = "".join("n" if n else "v" for n in numbers)
@@ -362,16 +385,16 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
     _map_buffered(function, dtype, wanted, values, numbers, outputs)
 
 
-def _simplest(x: Array, single: bool, dtype: np.dtype) -> Any:
+def simplest(x: Array, single: bool, dtype: np.dtype) -> Any:
     """An operand in the form that most kernels take: one item as a Python number, repeated dimensions with extent 1."""
     if not single and x.size == 1:
-        return _fitting(x.ndarray.item(), dtype)
+        return fitting(x.ndarray.item(), dtype)
     if 0 in x.strides and 0 not in x.shape:
         return x.view(tuple(1 if s == 0 else n for n, s in zip(x.shape, x.strides, strict=True)), x.strides, x.offset)
     return x
 
 
-def _fitting(number: Any, dtype: np.dtype) -> Any:
+def fitting(number: Any, dtype: np.dtype) -> Any:
     """A Python number as a kernel of integers or bools takes it: 2.5 is 2 in an int64 tensor, and True in a bool one."""
     if dtype.kind == "b":
         return bool(number)
@@ -399,7 +422,7 @@ def _as_rows(
     arrays = [x for x, n in zip(values, numbers, strict=True) if not n]
     for split in range(len(shape), -1, -1):
         height, width = math.prod(shape[:split]), math.prod(shape[split:])
-        found = [_row_pattern(x, shape, split) for x in arrays]
+        found = [row_letter(x.shape, shape, split) if x.flat is not None else None for x in arrays]
         if None in found or not arrays:
             continue
         letters = iter(found)
@@ -412,10 +435,12 @@ def _as_rows(
     return None
 
 
-def _row_pattern(x: Array, shape: Shape, split: int) -> str | None:
-    if x.flat is None:
-        return None
-    padded = (1,) * (len(shape) - len(x.shape)) + x.shape
+def row_letter(own: Shape, shape: Shape, split: int) -> str | None:
+    """How an operand of shape `own` repeats in `shape`, seen as rows x columns; None if it does otherwise.
+
+    `f` not at all, `r` it is one row for all, `c` it is one column; the rows are the axes before `split`.
+    """
+    padded = (1,) * (len(shape) - len(own)) + own
     left, right = padded[:split], padded[split:]
     if padded == shape:
         return "f"

@@ -49,7 +49,8 @@ _HEADER = "from __future__ import annotations\n\n"  # the annotations below are 
 _DEVICE_FUNCTION = "@cuda.jit(device=True)"
 _CALLED = "_function"  # the scalar function in an elementwise kernel, whatever its own name
 _RESERVED = ("cuda", "libdevice", ENTRY, _CALLED, "_I", "_bfloat16_to_f32", "_f32_to_bfloat16", *_TYPE_NAMES.values())
-_ROUNDINGS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint"}
+_LIBDEVICE = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint", "exp2": "exp2", "cbrt": "cbrt"}
+"""What `math` gives as an int, or numba-cuda does not have of it."""
 
 
 class Form(NamedTuple):
@@ -140,7 +141,7 @@ def _dialect(dtype: np.dtype) -> scalar_ir.Dialect:
     functions = {f"reserved {name}": name for name in _RESERVED}
     if dtype.kind == "f":
         suffix = "f" if dtype.itemsize == 4 else ""
-        functions |= {name: f"libdevice.{device}{suffix}" for name, device in _ROUNDINGS.items()}
+        functions |= {name: f"libdevice.{device}{suffix}" for name, device in _LIBDEVICE.items()}
     return scalar_ir.Dialect("cuda", _DEVICE_FUNCTION, "_T", functions)
 
 

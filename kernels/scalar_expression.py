@@ -27,9 +27,9 @@ _FOLDED = {
 }  # fmt: skip
 
 _MATH = (
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "erf", "erfc", "exp",
-    "exp2", "expm1", "floor", "gamma", "hypot", "isfinite", "isinf", "isnan", "lgamma", "log", "log10", "log1p", "log2",
-    "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf", "erfc",
+    "exp", "exp2", "expm1", "floor", "gamma", "hypot", "isfinite", "isinf", "isnan", "lgamma", "log", "log10", "log1p",
+    "log2", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 )  # fmt: skip
 _NUMPY_NAMES = {
     "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",

@@ -28,7 +28,7 @@ ROUNDINGS = frozenset({"floor", "ceil", "trunc", "round"})
 BITWISE = frozenset({"&", "|", "^", "<<", ">>", "~"})
 CONTROL = frozenset({"if", "loop", "for", "break", "continue", "return"})
 _SAME_KIND = frozenset({"id", "max", "min"})
-_ARITHMETIC = frozenset({"neg", "abs", "+", "-", "*", "times", "//", "%"})
+_ARITHMETIC = frozenset({"neg", "abs", "+", "-", "*", "//", "%"})
 
 
 class DifferentiationError(TypeError):
@@ -52,8 +52,7 @@ class Statement:
 
     `op` is a primitive (`"+"`, `"exp"`, `"id"`), `"call"` of another `Function`, or control flow: `"if"` (args[0]
     decides between `body` and `orelse`), `"loop"` (`body` for ever), `"for"` (targets[0] over range(*args)),
-    `"break"`, `"continue"`, `"return"`. `"times"` is the product of the chain rule: a partial derivative that is 0
-    because of the branch taken makes it 0, whatever the other factor.
+    `"break"`, `"continue"`, `"return"`.
     """
 
     op: str

@@ -76,8 +76,6 @@ class _Text:
     text: str
     level: int
     names: frozenset[str]
-    factors: tuple[tuple[str, float], ...] = ()
-    """For a choice between 0, 0.5, 1 and -1: each condition (the last is empty) with what it picks."""
 
     def at(self, level: int) -> str:
         """The source, in parentheses if it binds less tightly than `level`."""
@@ -233,7 +231,6 @@ class _Printer:
         return text
 
     def literal(self, value: bool | int | float, wanted: str) -> _Text:
-        factors = (("", float(value)),) if wanted == "real" and value in (-1, 0, 0.5, 1) else ()
         if wanted in ("bool", "int") and isinstance(value, int):
             text = repr(value)
         elif self.integral and math.isfinite(value):
@@ -242,8 +239,8 @@ class _Printer:
             value = float(value)
             text = repr(value) if math.isfinite(value) else _nonfinite(value)
             if not (self.bare_floats or self.integral):
-                return _Text(f"{self.dialect.cast}({text})", _ATOM, frozenset(), factors)
-        return _Text(text, _UNARY if text.startswith("-") else _ATOM, frozenset(), factors)
+                return _Text(f"{self.dialect.cast}({text})", _ATOM, frozenset())
+        return _Text(text, _UNARY if text.startswith("-") else _ATOM, frozenset())
 
     def value(self, statement: Statement, items: list[_Item]) -> _Text:
         """The right-hand side of an assignment, converted to the kind of its target."""
@@ -293,24 +290,12 @@ class _Printer:
         if op == "bool":
             zero = self.literal(0, wanted).text
             return texts[0] if wanted == "bool" else _Text(f"{texts[0].at(_COMPARE + 1)} != {zero}", _COMPARE, names)
-        if op == "times":
-            op = "*"
-            for factor, other in (texts, texts[::-1]):
-                if factor.factors and other.level == _ATOM and len(other.text) < _LONGEST // 4:
-                    return self.chosen(factor, other)
         if op in COMPARISONS or op in _LEVELS:
             level = _LEVELS.get(op, _COMPARE)
             left = level + 1 if op in COMPARISONS else level  # a < b < c would be a chain
             return _Text(f"{texts[0].at(left)} {op} {texts[1].at(level + 1)}", level, names)
         default = op if op in _BUILTINS else f"math.{op}"
         return self.applied(self.dialect.functions.get(op, default), texts)
-
-    def chosen(self, choice: _Text, value: _Text) -> _Text:
-        """`value * (1 if c else 0)` as `value if c else 0`: the other side gives no NaN from inf * 0."""
-        sides = {0.0: self.literal(0.0, "real").text, 1.0: value.text, -1.0: f"-{value.text}"}
-        sides[0.5] = f"{self.literal(0.5, 'real').text} * {value.text}"
-        text = "".join(f"{sides[v]} if {condition} else " if condition else sides[v] for condition, v in choice.factors)
-        return _Text(text, _CONDITIONAL, choice.names | value.names)
 
     def operand_kind(self, statement: Statement, kind: str) -> str:
         op = statement.op
@@ -417,11 +402,7 @@ def _conditional(condition: _Text, body: _Text, orelse: _Text) -> _Text:
         return _Text(f"{condition.at(_AND)} and {body.at(_NOT)}", _AND, names)
     if body.text == "True":
         return _Text(f"{condition.at(_OR)} or {orelse.at(_AND)}", _OR, names)
-    test = condition.at(_OR)
-    factors: tuple[tuple[str, float], ...] = ()
-    if len(body.factors) == 1 and orelse.factors:
-        factors = ((test, body.factors[0][1]), *orelse.factors)
-    return _Text(f"{body.at(_OR)} if {test} else {orelse.at(_CONDITIONAL)}", _CONDITIONAL, names, factors)
+    return _Text(f"{body.at(_OR)} if {condition.at(_OR)} else {orelse.at(_CONDITIONAL)}", _CONDITIONAL, names)
 
 
 def _lines(items: Sequence[_Item]) -> list[str]:

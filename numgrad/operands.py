@@ -107,6 +107,8 @@ def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
     promoted = dtypes.promote(dims, zeros, numbers)
     if op.bool_error is not None:
         _refuse_bools(op.bool_error, [d is dtypes.bool_ for d in dims + zeros + numbers])
+    if op.floating_only and not (of_tensors := dtypes.promote(dims, zeros, [])).is_floating_point:
+        raise NotImplementedError(f"\"{op.floating_only}\" not implemented for '{of_tensors.scalar_name}'")
     if op.result == "float" and not promoted.is_floating_point:
         promoted = dtypes.get_default_dtype()
     return promoted.numpy, dtypes.bool_.numpy if op.result == "bool" else promoted.numpy

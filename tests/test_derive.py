@@ -19,7 +19,7 @@ import numba
 import numpy as np
 import pytest
 
-from numgrad.kernels import derive
+from numgrad.kernels import scalar_rules
 from numgrad.kernels.derive import combine, jacobian, vjp
 from numgrad.kernels.lower import lower
 from numgrad.kernels.scalar_ir import Dialect, Function, as_python, print_module, pruned, reads
@@ -261,7 +261,7 @@ def test_the_checker_catches_a_wrong_rule(monkeypatch: pytest.MonkeyPatch) -> No
     def wrong(x):
         return math.tanh(x) * x
 
-    monkeypatch.setitem(derive.RULES, "tanh", ("1.0 - y",))
+    monkeypatch.setitem(scalar_rules.RULES, "tanh", ("1.0 - y",))
     with pytest.raises(AssertionError):
         check_gradient(wrong, as_python(vjp(lower(wrong), (0,))), (0.5,), np.ones(1))
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KERNELS = sorted((ROOT / "kernels").rglob("*.py"))
 NUMGRAD = sorted((ROOT / "numgrad").rglob("*.py"))
 NAMES_NUMPY = {"device.py", "dtype.py", "interop.py", "serialization.py"}  # directly under numgrad/
-KERNEL_IMPORTS = {"numpy", "numba", "llvmlite", "ml_dtypes", "scipy"}
+KERNEL_IMPORTS = {"numpy", "numba", "llvmlite", "ml_dtypes", "scipy", "tqdm"}  # tqdm for the cache's command, if there
 
 # What each part of numgrad/ may not import: modules of numgrad, relative to it.
 ABOVE_AUTOGRAD = {"tensor", "ops", "nn", "optim", "dispatch", "testing", "creation", "random", "interop", "operands"}

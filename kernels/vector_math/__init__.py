@@ -25,8 +25,20 @@ from __future__ import annotations
 
 MODULES = {
     "exp": "exponential",
+    "exp2": "exponential",
+    "expm1": "exponential",
     "log": "logarithm",
+    "log1p": "logarithm",
+    "log2": "logarithm",
+    "log10": "logarithm",
+    "pow": "power",
+    "cbrt": "power",
+    "sinh": "hyperbolic",
+    "cosh": "hyperbolic",
     "tanh": "hyperbolic",
+    "asinh": "hyperbolic",
+    "acosh": "hyperbolic",
+    "atanh": "hyperbolic",
     "sin": "trigonometric",
     "cos": "trigonometric",
     "tan": "trigonometric",
@@ -34,5 +46,10 @@ MODULES = {
     "acos": "inverse_trigonometric",
     "atan": "inverse_trigonometric",
     "atan2": "inverse_trigonometric",
+    "erf": "error_function",
+    "erfc": "error_function",
+    "erfinv": "error_function",
+    "lgamma": "gamma",
+    "digamma": "gamma",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""

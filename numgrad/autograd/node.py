@@ -17,6 +17,7 @@ from ..kernels import cpu
 from ..kernels.array import Array
 from ..kernels.backends import backend
 from ..kernels.locks import fork_safe_lock
+from ..kernels.reduced_gradients import reduced_gradients
 from ..kernels.registry import OUT, ElementwiseOp, KernelOp, Op, Rule
 from ..kernels.unbroadcast import unbroadcast
 from ..kernels.views import as_strided
@@ -274,12 +275,18 @@ class ElementwiseNode(Node):
             return [None if r is None else unbroadcast(r, *m) for r, m in zip(results, self.meta, strict=True)]
         return results
 
-    def _run(self, g: Array, saved: Sequence[Any]) -> Sequence[Array]:
+    def _run(self, g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        """Gradients that the kernel writes, in the shape of `g`, or summed to the inputs' shapes where it can do that."""
         recorder = self.recorder
         function = recorder.backward.op.scalar
         loops = backend(g.device)
-        outs = [loops.empty(g.shape, recorder.dtype, g.device) for _ in range(function.outputs)]
-        loops.map(function, recorder.dtype, [g, *saved], outs)
+        outs = None
+        if loops is cpu and self.meta is not None:
+            shapes = {r: m[0] for r, m in zip(recorder.routes, self.meta, strict=True) if isinstance(r, int)}
+            outs = reduced_gradients(function, recorder.dtype, [g, *saved], [shapes[r] for r in sorted(shapes)])
+        if outs is None:
+            outs = [loops.empty(g.shape, recorder.dtype, g.device) for _ in range(function.outputs)]
+            loops.map(function, recorder.dtype, [g, *saved], outs)
         return [outs[r] if isinstance(r, int) else None for r in recorder.routes]
 
     def _apply_tensors(self, g: Any) -> Sequence[Any]:
