@@ -53,3 +53,7 @@ MODULES = {
     "digamma": "gamma",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""
+
+LIMITED = frozenset({"sin", "cos", "tan"})
+LIMITS = {"float32": 2.0**25, "float64": 2.0**23}
+"""The largest argument, in size, for which the functions in `LIMITED` are accurate; infinities and NaN do give NaN."""
