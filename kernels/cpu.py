@@ -43,9 +43,10 @@ _kernel = njit({options}error_model="numpy", nogil=True, fastmath={flags}, no_cf
 
 '''
 _REAL = ("float32", "float64")
-_KERNEL_NAMES = frozenset(
-    "kernel i j size step start stop is_beyond width rows height block end group first last np njit min".split()
-)
+_KERNEL_NAMES = frozenset({
+    "block", "end", "first", "group", "height", "i", "is_beyond", "j", "kernel", "last", "min", "njit", "np", "rows",
+    "size", "start", "step", "stop", "width",
+})  # fmt: skip
 """What the text of kernels uses, here and in reduced_gradients.py: a function called so is printed under another name."""
 
 
