@@ -180,13 +180,13 @@ needs_x86 = pytest.mark.skipif(
 )
 
 
-def assert_vectorised(name, dtype, arguments=1):
-    """The loop has packed multiplications and additions, and no call of the C library."""
+def assert_vectorised(name, dtype, arguments=1, computed_in=None):
+    """The loop has packed multiplications and additions of the dtype it computes in, and no call of the C library."""
     loop = loop_of(name, dtype, arguments)
     ones = np.ones(3, dtype)
     loop(*[ones] * arguments, ones.copy())
     (assembly,) = loop.inspect_asm().values()
-    suffix = "ps" if dtype == "float32" else "pd"
+    suffix = "ps" if (computed_in or dtype) == "float32" else "pd"
     assert re.search(rf"\bv?(mul|fn?m(add|sub)\d+){suffix}\s.*%[xyz]mm", assembly), f"{name} has no packed product"
     assert re.search(rf"\bv?(add|sub|fn?m(add|sub)\d+){suffix}\s.*%[xyz]mm", assembly), f"{name} has no packed sum"
     called = re.search(rf"(?<![\w.])({_LIBRARY})f?(?![\w.])", assembly)

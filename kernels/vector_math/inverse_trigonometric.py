@@ -93,8 +93,9 @@ def _make_arcsine(form: Format) -> tuple[Any, Any]:
     @inlined
     def asin(x: Any) -> Any:
         is_near, s, rest = parts(x)
-        # pi / 2 in two halves: the first difference is exact where the result is small.
-        y = s + rest if is_near else quarter_pi + ((quarter_pi - two * s) - (two * rest - half_pi_low))
+        # pi / 2 in two halves: the first difference is exact where the result is small. At 1 their sum would not be.
+        far = quarter_pi + ((quarter_pi - two * s) - (two * rest - half_pi_low))
+        y = s + rest if is_near else (half_pi if s == zero else far)
         return math.copysign(y, x)
 
     @inlined
