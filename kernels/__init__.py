@@ -12,11 +12,13 @@ from . import (  # each import fills the op table with one family
     arithmetic,
     comparison,
     elementary,
+    extrema,
     linalg,
     losses,
     movement,
     optimizers,
     reductions,
+    statistics,
     views,
 )
 from .registry import OPS
@@ -27,10 +29,12 @@ __all__ = [
     "arithmetic",
     "comparison",
     "elementary",
+    "extrema",
     "linalg",
     "losses",
     "movement",
     "optimizers",
     "reductions",
+    "statistics",
     "views",
 ]

@@ -72,6 +72,18 @@ def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None
         future.result()
 
 
+def split(kernel: Callable[[int, int], None], units: int) -> None:
+    """Call `kernel(start, stop)` for parts of `range(units)`, one for each thread."""
+    step = -(-units // _threads)
+    starts = np.arange(0, units, step)
+
+    def part(starts: np.ndarray) -> None:
+        for start in starts.tolist():
+            kernel(start, min(start + step, units))
+
+    run(part, (starts,), len(starts))
+
+
 def _get_pool() -> ThreadPoolExecutor:
     global _pool
     with _lock:
