@@ -57,7 +57,10 @@ def extreme_rows(x, out, centers, parameter, start, stop, segments, segment, out
 
 
 def find_rows(x, values, indices, start, stop, outer_stride, n):
-    """The first index of each row's extreme value, or of a NaN: its row has one only if the value is NaN."""
+    """The first index of each row's extreme value, or of a NaN: its row has one only if the value is NaN.
+
+    The value becomes the one found: of 0 and -0 the first.
+    """
     for r in range(start, stop):
         row = x[r * outer_stride : r * outer_stride + n]
         value = values[r]
@@ -71,6 +74,7 @@ def find_rows(x, values, indices, start, stop, outer_stride, n):
         k -= 256
         while not (row[k] == value or row[k] != row[k]):
             k += 1
+        values[r] = row[k]
         indices[r] = k
 
 

@@ -287,7 +287,8 @@ class Fold:
         way = walk(x, axes)
         if way is None:
             groups = _groups(x, axes)
-            if centers is None and x.size and groups[-1].kind == "r" and groups[-1].stride == 1:
+            several = sum(group.kind == "r" for group in groups) > 1
+            if centers is None and x.size and several and groups[-1].kind == "r" and groups[-1].stride == 1:
                 return self._twice(x, axes, tuple(groups[-1].axes), parameter, dtype)
             way = walk_copy(x, axes)
         if centers is not None and way.kept is not None:

@@ -13,10 +13,11 @@ import numpy as np
 from .arithmetic import absolute, power, sign, where
 from .array import Shape
 from .extrema import MAXIMUM, MINIMUM
-from .folds import Axes, Fold, keep, mapped, restore_dims
+from .folds import Axes, Fold, keep, kept_shape, mapped, restore_dims
 from .reductions import COUNT, mean_axes, mean_dim
 from .registry import Sample, op
 
+DEVIATIONS = Fold("0", "x - center", "a + b", np.add, lane="_A", total="_A")
 SQUARED_DEVIATIONS = Fold("0", "(x - center) * (x - center)", "a + b", np.add, lane="_A", total="_A")
 SQUARES = Fold("0", "_A(x) * _A(x)", "a + b", np.add, lane="_A", total="_A")
 MAGNITUDES = Fold("0", "abs(x)", "a + b", np.add, lane="_A", total="_A")
@@ -43,10 +44,21 @@ _MOMENTS = [
 
 def _variance(x: np.ndarray, axes: Axes, correction: float) -> tuple[np.ndarray, np.ndarray]:
     """Variance and mean in float64, in two passes. Without degrees of freedom the variance is inf or NaN."""
-    mean = mean_axes(x, axes)
+    mean = _exact_mean(x, axes)
     freedom = _freedom(x.shape, axes, correction)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(SQUARED_DEVIATIONS.over(x, axes, mean) / np.float64(freedom)), mean
+
+
+def _exact_mean(x: np.ndarray, axes: Axes) -> np.ndarray:
+    """The mean in float64, counted from the first item: of equal items it is exactly that, and their variance exactly 0."""
+    count = math.prod(x.shape[d] for d in axes)
+    if not count:
+        return np.full(kept_shape(x.shape, axes), math.nan)
+    first = x[tuple(0 if d in axes else slice(None) for d in range(x.ndim))].astype(np.float64)
+    first = np.where(np.isfinite(first), first, 0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(first + DEVIATIONS.over(x, axes, first) / count)
 
 
 def _freedom(shape: Shape, dim: Axes, correction: float) -> float:

@@ -94,9 +94,9 @@ def _add(
 
 def resolve(name: str, dim: Any, axis: Any, keepdim: bool, keepdims: bool) -> tuple[Any, bool]:
     """`dim` and `keepdim`, given under PyTorch's names or NumPy's. Raises TypeError for a `keepdim` that is no bool."""
-    keepdim = keepdim or keepdims
     check_bool(name, "keepdim", keepdim)
-    return (dim if axis is None else axis), keepdim
+    check_bool(name, "keepdims", keepdims)
+    return (dim if axis is None else axis), keepdim or keepdims
 
 
 def nansum(

@@ -165,8 +165,8 @@ def norm(
     """
     check_tensor("norm", input)
     check_bool("norm", "keepdim", keepdim)
+    order = _order(p, dim)
     dims = reduced_dims("norm", dim, input.dim())
-    order = _order(p, dims if dim is not None else ())
     if not input.is_floating_point():
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.scalar_name}"
@@ -179,10 +179,13 @@ def norm(
     return dispatch(statistics.vector_norm, (_of(input, out),), (order, dims, keepdim), out)
 
 
-def _order(p: Any, dims: tuple[int, ...]) -> float:
-    if p is None or p == "fro":
-        if p is not None and len(dims) > 2:
-            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+def _order(p: Any, dim: Any) -> float:
+    """The number that `p` is or names. Raises with PyTorch's texts for what is neither."""
+    if p is None:
+        return 2.0
+    if p == "fro":
+        if isinstance(dim, (tuple, list)) and len(dim) > 2:
+            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
         return 2.0
     if p == "nuc":
         raise NotImplementedError(
