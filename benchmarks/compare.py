@@ -92,6 +92,13 @@ def unary(library: Any, name: str, size: int) -> Step:
     return lambda: function(x)
 
 
+def reduction(library: Any, name: str, dim: int) -> Step:
+    """A reduction of a (1024, 1024) tensor over one dimension, without a graph."""
+    x = library.randn(1024, 1024)
+    function = getattr(library, name)
+    return lambda: function(x, dim)
+
+
 def square_matmul(library: Any, n: int) -> Step:
     """A product of two (n, n) matrices, without a graph."""
     a, b = library.randn(n, n), library.randn(n, n)
@@ -107,6 +114,11 @@ CASES = [
         Case(f"{name} of {label}", lambda library, name=name, size=size: unary(library, name, size))
         for name in ("exp", "tanh", "sum")
         for label, size in (("1024", 1024), ("2^20", 2**20))
+    ),
+    *(
+        Case(f"{name} of 2^20, {axis}", lambda library, name=name, dim=dim: reduction(library, name, dim), at_most=1.0)
+        for name in ("sum", "max")
+        for axis, dim in (("inner", 1), ("outer", 0))
     ),
     *(Case(f"matmul {n}x{n}", lambda library, n=n: square_matmul(library, n)) for n in (64, 512)),
 ]

@@ -148,22 +148,19 @@ class Extremum:
         if not x.size or not axes:
             return self.values(x, axes), np.zeros(kept_shape(x.shape, axes), np.int64)
         way = walk(x, axes) or walk_copy(x, axes)
-        indices = np.empty(way.outer * way.inner, np.int64)
-        if way.inner == 1:
+        form = way.form
+        indices = np.empty(form.outer * form.inner, np.int64)
+        numbers: tuple[int, ...] = (form.outer_stride, form.n)
+        if form.inner == 1:
             values = self._fold.walked(way, None, 0.0, x.dtype)
-            in_units(
-                lambda start, stop: self._find(way.buffer, values, indices, start, stop, *way[2:4]), way.outer, x.size
-            )
+            loop, units = self._find, form.outer
         else:
             values = np.empty(indices.shape, x.dtype)
-            tile = min(way.inner, TILE)
-            units = way.outer * -(-way.inner // tile)
-            in_units(
-                lambda start, stop: self._columns(way.buffer, values, indices, start, stop, *way[2:6], tile),
-                units,
-                x.size,
-            )
-        return shaped(values, way, x.shape, axes), shaped(indices, way, x.shape, axes)
+            tile = min(form.inner, TILE)
+            loop, units = self._columns, form.outer * -(-form.inner // tile)
+            numbers += (form.stride, form.inner, tile)
+        in_units(lambda start, stop: loop(way.buffer, values, indices, start, stop, *numbers), units, x.size)
+        return shaped(values, way), shaped(indices, way)
 
 
 MAXIMUM = Extremum(

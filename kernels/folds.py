@@ -11,6 +11,7 @@ units, and the parts of segments are joined in order, so a result does not depen
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from .cpu import Loop
 Axes = tuple[int, ...]
 
 SEGMENT = 1 << 17  # items of a unit: a multiple of what is worth handing to a thread, and 8 of them make 2^20
+THRESHOLD = 1 << 21  # items from which two threads win: 2^20 float32 are summed in 47 us, of which a handover takes half
 TILE = 4096  # columns of a unit: their totals stay in the first-level cache
 NARROW = 64  # fewer columns than this are folded as several rows side by side
 WIDENED = 256  # columns that several narrow rows are taken together to
@@ -89,16 +91,24 @@ def fold_columns(x, out, centers, parameter, start, stop, segments, segment, out
 
 
 # ---------------------------------------------------------------------------------------------------- layouts
-class Walk(NamedTuple):
+class Form(NamedTuple):
     """A strided (outer, n, inner) in memory, the middle one reduced; the last stride is 1."""
 
-    buffer: np.ndarray  # 1-D, from the first item to the last
     outer: int
     outer_stride: int
     n: int
     stride: int
     inner: int  # 1 for rows, whose items lie side by side
+
+
+class Walk(NamedTuple):
+    """How the loops go over an array."""
+
+    buffer: np.ndarray  # 1-D, from the first item to the last
+    form: Form
+    shape: Shape  # of the result, without the reduced axes
     kept: Axes | None = None  # the kept axes in memory order, where that is not their own order
+    sizes: Shape = ()  # their extents
 
 
 _LOOPS = {"r": ".r.", "kr": "kr.", "k": "..k", "rk": ".rk", "krk": "krk"}  # groups of axes as (outer, n, inner)
@@ -106,27 +116,38 @@ _LOOPS = {"r": ".r.", "kr": "kr.", "k": "..k", "rk": ".rk", "krk": "krk"}  # gro
 
 def walk(x: np.ndarray, axes: Axes) -> Walk | None:
     """How the loops go over `x` where it lies, with `axes` reduced; None where they cannot."""
-    if x.flags.c_contiguous and (not axes or max(axes) - min(axes) + 1 == len(axes)):
-        first, last = (min(axes), max(axes) + 1) if axes else (0, 0)
-        n, columns = math.prod(x.shape[first:last]), math.prod(x.shape[last:])
-        return Walk(x.reshape(-1), math.prod(x.shape[:first]), n * columns, n, columns, columns)
+    if x.flags.c_contiguous:
+        form, shape = _contiguous_form(x.shape, axes)
+        if form is not None:
+            return Walk(x.reshape(-1), form, shape)
     groups = _groups(x, axes)
     loops = _LOOPS.get("".join(group.kind for group in groups))
     if loops is None or groups[-1].stride != 1 or not x.size:
         return None
     given = iter(groups)
     outer, middle, inner = (_Group(1, 0, kind, []) if kind == "." else next(given) for kind in loops)
+    form = Form(outer.extent, outer.stride, middle.extent, middle.stride, inner.extent)
     order = tuple(axis for group in groups if group.kind == "k" for axis in group.axes)
     kept = None if order == tuple(sorted(order)) else order
-    return Walk(_memory(x), outer.extent, outer.stride, middle.extent, middle.stride, inner.extent, kept)
+    return Walk(_memory(x), form, kept_shape(x.shape, axes), kept, tuple(x.shape[d] for d in order))
+
+
+@functools.lru_cache(4096)
+def _contiguous_form(shape: Shape, axes: Axes) -> tuple[Form | None, Shape]:
+    """The form of a contiguous array, if its reduced axes are neighbours, and the shape of the result."""
+    first, last = (min(axes), max(axes) + 1) if axes else (0, 0)
+    if last - first != len(axes):
+        return None, ()
+    n, columns = math.prod(shape[first:last]), math.prod(shape[last:])
+    return Form(math.prod(shape[:first]), n * columns, n, columns, columns), kept_shape(shape, axes)
 
 
 def walk_copy(x: np.ndarray, axes: Axes) -> Walk:
     """The walk along the rows of a copy with the reduced axes last."""
     kept = [d for d in range(x.ndim) if d not in axes]
     copy = np.ascontiguousarray(x.transpose([*kept, *sorted(axes)]))
-    n = math.prod(copy.shape[len(kept) :])
-    return Walk(copy.reshape(-1), math.prod(copy.shape[: len(kept)]), n, n, 1, 1)
+    shape, n = copy.shape[: len(kept)], math.prod(copy.shape[len(kept) :])
+    return Walk(copy.reshape(-1), Form(math.prod(shape), n, n, 1, 1), shape)
 
 
 class _Group(NamedTuple):
@@ -169,11 +190,20 @@ def kept_shape(shape: Shape, axes: Axes) -> Shape:
     return tuple(n for d, n in enumerate(shape) if d not in axes)
 
 
-def shaped(flat: np.ndarray, way: Walk, shape: Shape, axes: Axes) -> np.ndarray:
+def shaped(flat: np.ndarray, way: Walk) -> np.ndarray:
     """The items of a result, in the order of the walk, as an array of its shape."""
     if way.kept is not None:
-        flat = flat.reshape([shape[d] for d in way.kept]).transpose([way.kept.index(d) for d in sorted(way.kept)])
-    return np.ascontiguousarray(flat).reshape(kept_shape(shape, axes))
+        flat = np.ascontiguousarray(flat.reshape(way.sizes).transpose([way.kept.index(d) for d in sorted(way.kept)]))
+    return flat.reshape(way.shape)
+
+
+def in_walk_order(values: np.ndarray, way: Walk) -> np.ndarray:
+    """An array of a result's shape as its items in the order of the walk."""
+    if way.kept is not None:
+        ranked = sorted(way.kept)
+        values = values.reshape([way.sizes[way.kept.index(d)] for d in ranked])
+        values = values.transpose([ranked.index(d) for d in way.kept])
+    return np.ascontiguousarray(values).reshape(-1)
 
 
 def keep(out: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> np.ndarray:
@@ -193,7 +223,7 @@ def restore_dims(g: Any, dim: Axes, keepdim: bool) -> Any:
 
 def in_units(run: Callable[[int, int], None], units: int, items: int) -> None:
     """Call `run(start, stop)` for all units of a loop over so many items, in parts on several threads if it is large."""
-    if items < threads.THRESHOLD:
+    if items < THRESHOLD:
         run(0, units)
     else:
         threads.split(run, units)
@@ -242,7 +272,7 @@ class Fold:
         float_rows: Callable[..., None] = fold_rows,
         given: str = "",
     ) -> None:
-        given += (
+        self.given = given + (
             f"_START = {start}\n_Lane = {lane}\n_Total = {total}\n\n"
             f"@_jit\ndef _item(x, center, parameter):\n    return {item}\n\n"
             f"@_jit\ndef _join(a, b):\n    return {join}\n\n"
@@ -250,12 +280,9 @@ class Fold:
         self.merge = merge
         self.total = total
         self._loops = {
-            (form, exact): Loop(function, reassoc=True, given=given)
+            (form, wide): Loop(function, reassoc=True, given=self.given)
             for form, function in (("rows", fold_rows), ("float rows", float_rows), ("columns", fold_columns))
-            for exact in (
-                False,
-                True,
-            )  # a loop is known by the dtype of its items alone, so two kinds of results take two
+            for wide in (False, True)  # a loop is known by the dtype of its items alone: two kinds of results take two
         }
 
     def total_dtype(self, dtype: np.dtype) -> np.dtype:
@@ -291,12 +318,9 @@ class Fold:
             if centers is None and x.size and several and groups[-1].kind == "r" and groups[-1].stride == 1:
                 return self._twice(x, axes, tuple(groups[-1].axes), parameter, dtype)
             way = walk_copy(x, axes)
-        if centers is not None and way.kept is not None:
-            ranked = sorted(way.kept)
-            sizes = [x.shape[d] for d in ranked]
-            centers = centers.reshape(sizes).transpose([ranked.index(d) for d in way.kept])
-        flat_centers = None if centers is None else np.ascontiguousarray(centers).reshape(-1)
-        return shaped(self.walked(way, flat_centers, parameter, dtype), way, x.shape, axes)
+        if centers is not None:
+            centers = in_walk_order(centers, way)
+        return shaped(self.walked(way, centers, parameter, dtype), way)
 
     def _twice(self, x: np.ndarray, axes: Axes, first: Axes, parameter: float, dtype: np.dtype) -> np.ndarray:
         """Fold the axes `first`, whose items lie side by side, then the others."""
@@ -307,42 +331,60 @@ class Fold:
 
     def walked(self, way: Walk, centers: np.ndarray | None, parameter: float, dtype: np.dtype) -> np.ndarray:
         """The flat results of a walk."""
-        if way.inner < NARROW and way.stride == way.inner > 1 and way.n * way.inner >= 2 * WIDENED:
+        buffer, form = way.buffer, way.form
+        if form.inner < NARROW and form.stride == form.inner > 1 and form.n * form.inner >= 64 * WIDENED:
             return self._widened(way, centers, parameter).astype(dtype, copy=False)
-        tile = min(way.inner, TILE) or 1
-        segments = max(1, min(-(-way.n * tile // SEGMENT), way.n // 4))
-        segment = -(-way.n // segments)
-        units = way.outer * segments
-        exact = segments > 1 or dtype != way.buffer.dtype
-        results = np.empty(units * way.inner, self.total_dtype(way.buffer.dtype) if exact else dtype)
-        read = (
-            results if centers is None else centers
-        )  # without centers nothing reads them, but any memory must be there
-        walked: tuple[int, ...] = (segments, segment, way.outer_stride, way.n)
-        if way.inner == 1:
-            loop = self._loops["float rows" if way.buffer.dtype.kind == "f" else "rows", exact]
+        plan = _plan(form)
+        total = dtype if plan.segments == 1 else self.total_dtype(buffer.dtype)
+        kind = "columns" if form.inner != 1 else "float rows" if buffer.dtype.kind == "f" else "rows"
+        loop = self._loops[kind, total is not buffer.dtype and total != buffer.dtype]
+        results = np.empty(plan.results, total)
+        read = results if centers is None else centers  # nothing reads missing centers, but memory has to be there
+        if plan.items < THRESHOLD:
+            loop(buffer, results, read, parameter, 0, plan.units, *plan.numbers)
         else:
-            loop = self._loops["columns", exact]
-            units *= -(-way.inner // tile)
-            walked += (way.stride, way.inner, tile)
-
-        def run(start: int, stop: int) -> None:
-            loop(way.buffer, results, read, parameter, start, stop, *walked)
-
-        in_units(run, units, way.outer * way.n * way.inner)
-        if segments > 1:
-            results = self.merge.reduce(results.reshape(way.outer, segments, way.inner), 1).reshape(-1)
-        return results.astype(dtype, copy=False)
+            threads.split(
+                lambda start, stop: loop(buffer, results, read, parameter, start, stop, *plan.numbers), plan.units
+            )
+        if plan.segments == 1:
+            return results
+        merged = self.merge.reduce(results.reshape(form.outer, plan.segments, form.inner), 1).reshape(-1)
+        return merged.astype(dtype, copy=False)
 
     def _widened(self, way: Walk, centers: np.ndarray | None, parameter: float) -> np.ndarray:
         """Fold few columns as more of them: several rows side by side, then these."""
-        together = WIDENED // way.inner
-        n, rest = divmod(way.n, together)
-        wide = Walk(way.buffer, way.outer, way.outer_stride, n, way.stride * together, way.inner * together)
-        last = Walk(way.buffer[n * together * way.stride :], way.outer, way.outer_stride, rest, way.stride, way.inner)
+        outer, outer_stride, n, stride, inner = way.form
+        together = WIDENED // inner
+        n, rest = divmod(n, together)
+        wide = Form(outer, outer_stride, n, stride * together, inner * together)
+        last = Form(outer, outer_stride, rest, stride, inner)
         total = self.total_dtype(way.buffer.dtype)
-        repeated = None if centers is None else np.tile(centers.reshape(way.outer, way.inner), together).reshape(-1)
-        parts = [self.walked(wide, repeated, parameter, total).reshape(way.outer, together, way.inner)]
+        repeated = None if centers is None else np.tile(centers.reshape(outer, inner), together).reshape(-1)
+        parts = [self.walked(Walk(way.buffer, wide, ()), repeated, parameter, total).reshape(outer, together, inner)]
         if rest:
-            parts.append(self.walked(last, centers, parameter, total).reshape(way.outer, 1, way.inner))
+            after = Walk(way.buffer[n * together * stride :], last, ())
+            parts.append(self.walked(after, centers, parameter, total).reshape(outer, 1, inner))
         return self.merge.reduce(np.concatenate(parts, 1), 1).reshape(-1)
+
+
+class _Plan(NamedTuple):
+    """How a loop goes over a form: the parts of the work, and the numbers that the loop takes."""
+
+    units: int
+    segments: int
+    results: int
+    items: int
+    numbers: tuple[int, ...]
+
+
+@functools.lru_cache(4096)
+def _plan(form: Form) -> _Plan:
+    outer, outer_stride, n, stride, inner = form
+    tile = min(inner, TILE) or 1
+    segments = max(1, min(-(-n * tile // SEGMENT), n // 4))
+    numbers: tuple[int, ...] = (segments, -(-n // segments), outer_stride, n)
+    tiles = 1
+    if inner != 1:
+        tiles = -(-inner // tile)
+        numbers += (stride, inner, tile)
+    return _Plan(outer * segments * tiles, segments, outer * segments * inner, outer * n * inner, numbers)

@@ -32,6 +32,8 @@ def reduced_dims(name: str, dim: Any, rank: int) -> tuple[int, ...]:
 
     Raises TypeError for what is no int and no sequence of ints, else as `wrap_dims`.
     """
+    if dim.__class__ is int and -rank <= dim < rank:
+        return (dim if dim >= 0 else dim + rank,)
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(rank))
     if not isinstance(dim, (tuple, list)) and (isinstance(dim, bool) or not hasattr(dim, "__index__")):
