@@ -47,7 +47,7 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
         outputs: a letter for each output: `f`, `r`, `c` or `s`. Outputs of `r` are float64 of shape (blocks, width),
             those of `s` float64 of shape (blocks,), with a block for every `rows` rows.
     """
-    printed, names = scalar_ir.print_module([function], dtype, cpu.dialect(dtype))
+    spelled = cpu.Spelled(function, dtype)
     sources = [(f"x{i}", letter) for i, letter in enumerate(inputs)]
     targets = [(f"out{i}", letter) for i, letter in enumerate(outputs)]
 
@@ -64,6 +64,7 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
     result = {"f": "{}_part[j]", "r": "{}_new", "c": "{}_new", "s": "{}_new"}
     arguments = ", ".join(item[letter].format(name) for name, letter in sources)
     results = ", ".join(result[letter].format(name) for name, letter in targets)
+    sums = lines(0, "{0}_part[j] += {0}_new", targets, "r") + lines(0, "{0}_part += {0}_new", targets, "cs")
     body = [
         f"@_kernel\ndef kernel({', '.join(name for name, _ in sources + targets)}, width, rows):",
         *lines(1, "{0} = _T({0})", reals, "n"),
@@ -86,10 +87,7 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
         *lines(5, "{0}_part = {0}[start - first : stop - first]", sources, "r"),
         *lines(5, "{0}_part = {0}_sums[start - first : stop - first]", targets, "r"),
         *lines(5, "{}_part = _T(0)", targets, "cs"),
-        "                    for j in range(stop - start):",
-        f"                        {results} = {names[function]}({arguments})",
-        *lines(6, "{0}_part[j] += {0}_new", targets, "r"),
-        *lines(6, "{0}_part += {0}_new", targets, "cs"),
+        *(" " * 20 + line for line in spelled.loop("for j in range(stop - start):", results, arguments, sums)),
         *lines(5, "{0}_row += {0}_part", targets, "c"),
         *lines(5, "{0}_block += {0}_part", targets, "s"),
         *lines(4, "{0}[i] = {0}_row", targets, "c"),
@@ -97,7 +95,7 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
         *lines(2, "{0}[block] = {0}_block", targets, "s"),
     ]
     title = f"{function.name}, {dtype}, {inputs} to {outputs}"
-    return cpu.with_header(f"{printed}\n\n" + "\n".join(body) + "\n", title, dtype, _FLAGS, noalias=True)
+    return cpu.with_header(f"{spelled.text}\n\n" + "\n".join(body) + "\n", title, dtype, _FLAGS, noalias=True)
 
 
 @functools.cache

@@ -50,12 +50,14 @@ class Dialect:
         functions: Spelling of primitives, such as `{"exp": "_exp"}`; what is missing is spelled `math.exp`, or printed
             as a helper where `math` lacks it. `floor`, `ceil`, `trunc` and `round` given here must return the dtype of
             their argument. `pow` is `a ** b` with a real exponent.
+        reserved: Other names of the file, which no function may have.
     """
 
     name: str
     decorator: str = "@_jit"
     cast: str = "_T"
     functions: Mapping[str, str] = field(default_factory=dict)
+    reserved: frozenset[str] = frozenset()
 
     def __hash__(self) -> int:
         return hash((self.name, self.decorator, self.cast, tuple(sorted(self.functions.items()))))
@@ -447,7 +449,9 @@ def print_module(functions: Sequence[Function], dtype: str, dialect: Dialect) ->
         DifferentiationError: Bitwise operators on reals, and `dtype` is not an integer type.
     """
     names: dict[Function, str] = {}
-    fresh = Names(_BUILTINS | {dialect.cast, dialect.decorator.lstrip("@"), *dialect.functions.values()})
+    fresh = Names(
+        _BUILTINS | dialect.reserved | {dialect.cast, dialect.decorator.lstrip("@"), *dialect.functions.values()}
+    )
 
     def visit(function: Function) -> None:
         if function not in names:

@@ -187,7 +187,7 @@ needs_x86 = pytest.mark.skipif(
 
 
 def assert_vectorised(name, dtype, arguments=1):
-    """The loop has packed multiplications and additions, and no call of the C library."""
+    """The loop has packed multiplications and additions of the dtype it computes in, and no call of the C library."""
     loop = loop_of(name, dtype, arguments)
     ones = np.ones(3, dtype)
     loop(*[ones] * arguments, ones.copy())

@@ -43,6 +43,10 @@ MODULES = {
     "sin": "trigonometric",
     "cos": "trigonometric",
     "tan": "trigonometric",
+    "asin": "inverse_trigonometric",
+    "acos": "inverse_trigonometric",
+    "atan": "inverse_trigonometric",
+    "atan2": "inverse_trigonometric",
     "erf": "error_function",
     "erfc": "error_function",
     "erfinv": "error_function",
@@ -50,3 +54,7 @@ MODULES = {
     "digamma": "gamma",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""
+
+LIMITED = frozenset({"sin", "cos", "tan"})
+LIMITS = {"float32": 2.0**25, "float64": 2.0**23}
+"""The largest argument, in size, for which the functions in `LIMITED` are accurate; infinities and NaN do give NaN."""

@@ -1,4 +1,4 @@
-"""sin, cos, tan, for arguments up to `ARGUMENT_LIMITS`: beyond, the range reduction here loses the angle.
+"""sin, cos, tan, for arguments up to `LIMITS`: beyond, the range reduction loses the angle (see kernels/guards.py).
 
 The float32 functions compute in float64: the reduction is then one product with a two-part pi and nothing downstream
 rounds, so that shorter polynomials do. In float32 itself a reduction in five parts took 0.72 of the time, but it gave
