@@ -127,7 +127,7 @@ def _make_acosh(form: Format) -> Any:
 def _make_atanh(form: Format) -> Any:
     """atanh(x) = log(1 + 2 * a / (1 - a)) / 2 with a = abs(x), as fdlibm's e_atanh.c.
 
-    Largest error seen: 1.56 ulp in float32, 1.32 in float64.
+    Largest error seen: 1.59 ulp in float32, 1.34 in float64.
     """
     real, log_of_sum = form.real, make_log_of_sum(form)
     half, one, infinity, nan = real(0.5), real(1.0), real(np.inf), real(np.nan)
