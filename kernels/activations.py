@@ -72,8 +72,7 @@ def softplus(input, beta, threshold):
 @softplus.grad("input")
 def _(g, input, beta, threshold):
     z = input * beta
-    e = math.exp(z)
-    return g if z > threshold else g * (e / (e + 1))
+    return g if z > threshold else g * special_functions.sigmoid(z)
 
 
 @elementwise(

@@ -11,8 +11,9 @@ import pytest
 import ulp
 from ulp import Case
 
-from numgrad.kernels import cpu, vector_math
+from numgrad.kernels import cpu, derive, special_functions, vector_math
 from numgrad.kernels.lower import lower
+from numgrad.kernels.scalar_ir import as_python
 
 _FAR = {"float32": [(-89.42, 89.42)], "float64": [(-710.48, 710.48)]}
 
@@ -164,7 +165,8 @@ def test_exact_cases(case, dtype):
 @DTYPES
 @pytest.mark.parametrize(("name", "arguments"), NAMES)
 def test_results_do_not_depend_on_the_place_in_the_loop(name, arguments, dtype):
-    ulp.assert_same_everywhere(name, dtype, arguments)
+    for number in (0.7, 1.7):  # of which atanh and acosh have one each
+        ulp.assert_same_everywhere(name, *[number] * arguments, dtype=dtype)
 
 
 @ulp.needs_x86
@@ -303,6 +305,19 @@ def test_kernels_of_real_numbers_call_the_vector_math():
     for name in ("pow", "cbrt", "exp2"):
         assert f"from numgrad.kernels.vector_math.{vector_math.MODULES[name]} import {name}_float32 as _{name}" in source
     assert "vector_math" not in cpu.kernel_source(lower(powers), "int64", "vv", "flat")
+
+
+def test_cbrt_and_sigmoid_have_derivatives():
+    def cube_root(x):
+        return math.cbrt(x)
+
+    def logistic(x):
+        return special_functions.sigmoid(x)
+
+    assert as_python(derive.vjp(lower(cube_root), (0,)))(-8.0, 3.0) == pytest.approx(3 / 12, rel=1e-15)
+    value = 1 / (1 + math.exp(-1.5))
+    assert as_python(lower(logistic))(1.5) == pytest.approx(value, rel=1e-15)
+    assert as_python(derive.vjp(lower(logistic), (0,)))(1.5, 2.0) == pytest.approx(2 * value * (1 - value), rel=1e-14)
 
 
 @DTYPES

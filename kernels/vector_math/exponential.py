@@ -59,8 +59,8 @@ def make_exp(form: Format, halvings: int = 0) -> Any:
     """exp(x) / 2**halvings, by exp(x) = 2**n * exp(r) with n = round(x / ln 2) and r = x - n * ln 2.
 
     ln 2 is in two parts (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980). The division
-    by 2**halvings costs nothing and overflows as late as its result. Largest error seen: 0.87 ulp in float32 (all
-    numbers), 0.87 in float64.
+    by 2**halvings costs nothing and overflows as late as its result. Largest error seen: 0.95 ulp in float32 (of all
+    numbers), 1.00 in float64 (of 150,000).
     """
     real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
     polynomial, two_powers = polynomial_of((*_POLYNOMIALS[form], 1.0, 1.0)), two_powers_of(form)
@@ -85,7 +85,7 @@ def make_exp(form: Format, halvings: int = 0) -> Any:
 
 
 def _make_exp2(form: Format) -> Any:
-    """2**x = 2**n * 2**r with n = round(x). Integers are exact. Largest error seen: ."""
+    """2**x = 2**n * 2**r with n = round(x). Integers are exact. Largest error seen: 0.95 ulp in float32, 1.00 in float64."""
     real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
     polynomial, two_powers = polynomial_of((*EXP2_POLYNOMIALS[form], 1.0)), two_powers_of(form)
     lowest, highest = real(info.minexp - form.mantissa_bits - 2), real(info.maxexp + 0.5)
@@ -106,7 +106,7 @@ def make_expm1_part(form: Format, halvings: int) -> Any:
     """expm1(x) / 2**halvings where 2**(round(x / ln 2) - halvings) is a normal number; -0 becomes 0.
 
     2**n * exp(r) - 1 = 2**n * (exp(r) - 1) + (2**n - 1), reduced as in `make_exp`. The difference in parentheses is
-    exact up to n = mantissa_bits, and what is lost there then is below half an ulp.
+    exact up to n = mantissa_bits; beyond, it loses less than the sum does.
     """
     real = form.real
     polynomial, power_of_two = polynomial_of(_POLYNOMIALS[form]), power_of_two_of(form.mantissa_bits)
@@ -125,7 +125,10 @@ def make_expm1_part(form: Format, halvings: int) -> Any:
 
 
 def _make_expm1(form: Format) -> Any:
-    """exp(x) - 1: `make_expm1_part`, halved so that it does not overflow early. Largest error seen: ."""
+    """exp(x) - 1: `make_expm1_part`, halved so that it does not overflow early.
+
+    Largest error seen: 1.63 ulp in float32, 1.74 in float64.
+    """
     real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
     half_expm1 = make_expm1_part(form, halvings=1)
     lowest = real(-math.log(2.0) * (form.mantissa_bits + 3))  # the result is -1 from here down
@@ -143,14 +146,14 @@ def _make_expm1(form: Format) -> Any:
 
 
 def _make_sigmoid(form: Format) -> Any:
-    """1 / (1 + exp(-x)) = k / (k + exp(-r)) with k = 2**n and x = n * ln 2 + r as in `make_exp`.
+    """1 / (1 + exp(-x)) = k / (k + exp(r)) with k = 2**n and r = n * ln 2 - x, where n is as in `make_exp`.
 
-    exp(-r) is 1 and a smaller part, which k + 1 is added to, so that there is one large sum to round.
-    Largest error seen: .
+    exp(r) is 1 and a smaller part, which k + 1 is added to, so that there is one large sum to round. The form with
+    exp(-abs(x)) is as fast, and wrong by up to 2.3 ulp.
+    Largest error seen: 1.83 ulp in float32, 1.49 in float64.
     """
     real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
-    alternating = tuple(c if i % 2 else -c for i, c in enumerate(reversed((*_POLYNOMIALS[form], 1.0))))[::-1]
-    polynomial, two_powers = polynomial_of(alternating), two_powers_of(form)
+    polynomial, two_powers = polynomial_of((*_POLYNOMIALS[form], 1.0)), two_powers_of(form)
     lowest = real(math.log(2.0) * (info.minexp - form.mantissa_bits - 2))  # the result rounds to 0
     highest = real(math.log(2.0) * (form.mantissa_bits + 3))  # and to 1
     log2_e, rounder, one = real(1.4426950408889634), rounder_of(form, 2 * form.exponent_bias), real(1.0)
@@ -162,7 +165,7 @@ def _make_sigmoid(form: Format) -> Any:
         x = highest if x > highest else x
         t = x * log2_e + rounder
         n = t - rounder
-        r = (x - n * ln2_high) - n * ln2_low
+        r = (n * ln2_high - x) + n * ln2_low
         first, second = two_powers(t)
         k = first * second
         total = one + k
