@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .exponential import _POLYNOMIALS as _EXP_POLYNOMIALS
-from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, power_of_two_of
+from .exponential import POLYNOMIALS as EXP_POLYNOMIALS
+from .exponential import rounder_of
+from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, two_powers_of
 from .logarithm import log_float32, log_float64
 
 _ERF_NEAR = {
@@ -193,12 +194,10 @@ def _make_erfc(form: Format, erf: Any) -> Any:
     and float64, 3.4 where multiply-adds are not fused; 2 up to 15/32.
     """
     real = form.real
-    far, exp_polynomial = polynomial_of(_ERFC_FAR[form]), polynomial_of(_EXP_POLYNOMIALS[form])
-    power_of_two = power_of_two_of(form.mantissa_bits)
+    far, exp_polynomial = polynomial_of(_ERFC_FAR[form]), polynomial_of(EXP_POLYNOMIALS[form])
+    rounder, two_powers = rounder_of(form, 2 * form.exponent_bias), two_powers_of(form)
     edge, highest = real(0.46875), real({FLOAT32: 10.1875, FLOAT64: 27.25}[form])
-    shift, centre, half, one = real(2.5), real(0.1875), real(0.5), real(1.0)
-    rounder = real(1.5 * 2.0**form.mantissa_bits)
-    biased_rounder = real(1.5 * 2.0**form.mantissa_bits + form.exponent_bias)
+    shift, centre, one = real(2.5), real(0.1875), real(1.0)
     log2_e, ln2_high, ln2_low = real(1.4426950408889634), real(form.ln2_high), real(form.ln2_low)
     # Adding and subtracting these leaves 8 or 21, and 12 or 27, bits after the point: so few that the square of `high`
     # and its product with `u_high` are exact.
@@ -216,13 +215,12 @@ def _make_erfc(form: Format, erf: Any) -> Any:
         lost = ((one - u_high * bottom) - (u - u_high) * bottom) - u * low
         y = u * far((u - centre) + u * lost)
         square = high * high
-        n = (rounder - square * log2_e) - rounder
+        t = rounder - square * log2_e
+        n = t - rounder
         r = ((-square - n * ln2_high) - n * ln2_low) - low * (high + a)
         y = y + y * (lost + (r + r * r * exp_polynomial(r)))
-        first = n * half + biased_rounder
-        second = (n - (first - biased_rounder)) + biased_rounder
-        y = y * power_of_two(first) * power_of_two(second)
-        return one - erf(x) if x < edge else y
+        first, second = two_powers(t)
+        return one - erf(x) if x < edge else y * first * second
 
     return erfc
 
