@@ -295,11 +295,13 @@ def _make_lgamma(form: Format) -> Any:
         a = abs(x)
         is_positive = x > zero
         near = by_steps(a - one if x >= low_to else a, is_positive & (a < low_to))
-        y = stirling(a, not is_positive) if a >= far_from else near
+        far = stirling(a, not is_positive)
+        y = far if a >= far_from else near
         r = abs(distance(a))
         s = r * sine(r * r)
         exponent_part, f, rest = log_parts(s)
-        y = y if is_positive else -(exponent_part + (f + (rest + y)))
+        reflected = -(exponent_part + (f + (rest + y)))
+        y = y if is_positive else reflected
         is_pole = (a == infinity) | ((s == zero) & (x <= zero))
         return infinity if is_pole else y
 
