@@ -44,7 +44,7 @@ def digamma(x):
     result = math.log(y) - 0.5 / y - series - shift
     if x < 0:
         r = x - round(x)
-        return math.nan if r == 0 else result - math.pi / math.tan(math.pi * r)
+        return math.nan if r == 0 else result - cotangent(r)
     return result
 
 
@@ -59,9 +59,24 @@ def trigamma(x):
     series = z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * (5 / 66 - z * (691 / 2730 - z * 7 / 6))))))
     result = (1 + 0.5 / y + series) / y + shift
     if x <= 0:
-        s = math.sin(math.pi * (x - round(x)))
-        return math.pi * math.pi / (s * s) - result
+        r = x - round(x)
+        return math.inf if r == 0 else math.pi * math.pi + cotangent(r) ** 2 - result
     return result
+
+
+def cotangent(r):
+    """pi / tan(pi * r) for abs(r) <= 1/2: its poles at 0 and +-1, and the powers of r that the others add up to.
+
+    This is the sum of DLMF 4.22.3, the coefficients being zeta(2 * k) - 1. A GPU's tangent would bring its reduction of
+    large arguments along, in float64.
+    """
+    z = r * r
+    tail = z * (
+        3.8172932649998402e-06 + z * (9.539620338727961e-07 + z * (2.3845050272773299e-07 + z * 5.960818905125948e-08))
+    )
+    tail = z * (0.000246086553308048 + z * (6.124813505870483e-05 + z * (1.528225940865187e-05 + tail)))
+    tail = z * (0.017343061984449138 + z * (0.004077356197944339 + z * (0.0009945751278180853 + tail)))
+    return 1 / r - 2 * r * (1 / (1 - z) + (0.6449340668482264 + z * (0.08232323371113819 + tail)))
 
 
 PORTABLE = {"sigmoid": sigmoid, "erfinv": erfinv, "digamma": digamma}

@@ -162,9 +162,7 @@ def test_negative_zero(name, expected, dtype):
 @DTYPES
 @FUNCTIONS
 def test_results_do_not_depend_on_the_place_in_the_loop(case, dtype):
-    for x in (0.7, 0.3, -2.3, 9.9):
-        if case.name != "erfinv" or abs(x) < 1:
-            ulp.assert_same_everywhere(case.name, x, dtype=dtype)
+    ulp.assert_same_everywhere(case.name, dtype)
 
 
 @ulp.needs_x86

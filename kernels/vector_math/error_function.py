@@ -1,4 +1,8 @@
-"""erf, erfc and erfinv."""
+"""erf, erfc and erfinv.
+
+Both sides of a choice are computed before it is made: where they are written inside of it they are branches, which LLVM
+takes for so cheap that on SSE2 it leaves the loop as it is.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .exponential import _POLYNOMIALS as _EXP_POLYNOMIALS
-from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, power_of_two_of
+from .exponential import POLYNOMIALS as EXP_POLYNOMIALS
+from .exponential import rounder_of
+from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, two_powers_of
 from .logarithm import log_float32, log_float64
 
 _ERF_NEAR = {
@@ -179,7 +184,8 @@ def _make_erf(form: Format) -> Any:
         a = abs(x)
         root = far((highest if a > highest else a) - centre)
         square = root * root
-        return math.copysign(a + a * near(a * a) if a < edge else one - square * square, x)
+        small, large = a + a * near(a * a), one - square * square
+        return math.copysign(small if a < edge else large, x)
 
     return erf
 
@@ -193,12 +199,10 @@ def _make_erfc(form: Format, erf: Any) -> Any:
     and float64, 3.4 where multiply-adds are not fused; 2 up to 15/32.
     """
     real = form.real
-    far, exp_polynomial = polynomial_of(_ERFC_FAR[form]), polynomial_of(_EXP_POLYNOMIALS[form])
-    power_of_two = power_of_two_of(form.mantissa_bits)
+    far, exp_polynomial = polynomial_of(_ERFC_FAR[form]), polynomial_of(EXP_POLYNOMIALS[form])
+    rounder, two_powers = rounder_of(form, 2 * form.exponent_bias), two_powers_of(form)
     edge, highest = real(0.46875), real({FLOAT32: 10.1875, FLOAT64: 27.25}[form])
-    shift, centre, half, one = real(2.5), real(0.1875), real(0.5), real(1.0)
-    rounder = real(1.5 * 2.0**form.mantissa_bits)
-    biased_rounder = real(1.5 * 2.0**form.mantissa_bits + form.exponent_bias)
+    shift, centre, one = real(2.5), real(0.1875), real(1.0)
     log2_e, ln2_high, ln2_low = real(1.4426950408889634), real(form.ln2_high), real(form.ln2_low)
     # Adding and subtracting these leaves 8 or 21, and 12 or 27, bits after the point: so few that the square of `high`
     # and its product with `u_high` are exact.
@@ -216,13 +220,13 @@ def _make_erfc(form: Format, erf: Any) -> Any:
         lost = ((one - u_high * bottom) - (u - u_high) * bottom) - u * low
         y = u * far((u - centre) + u * lost)
         square = high * high
-        n = (rounder - square * log2_e) - rounder
+        t = rounder - square * log2_e
+        n = t - rounder
         r = ((-square - n * ln2_high) - n * ln2_low) - low * (high + a)
         y = y + y * (lost + (r + r * r * exp_polynomial(r)))
-        first = n * half + biased_rounder
-        second = (n - (first - biased_rounder)) + biased_rounder
-        y = y * power_of_two(first) * power_of_two(second)
-        return one - erf(x) if x < edge else y
+        first, second = two_powers(t)
+        small, large = one - erf(x), y * first * second
+        return small if x < edge else large
 
     return erfc
 
@@ -247,9 +251,9 @@ def _make_erfinv(form: Format, log: Any) -> Any:
         r = math.sqrt(square)
         high = (r + rounder) - rounder
         lost = (square - high * high) - (r - high) * (r + high)
-        y = r - (far(one / (r + shift) - centre) - lost / (r + r))
-        y = a + a * near(a * a) if a < edge else y
-        return math.copysign(infinity if a == one else y, x)
+        small, large = a + a * near(a * a), r - (far(one / (r + shift) - centre) - lost / (r + r))
+        large = infinity if a == one else large
+        return math.copysign(small if a < edge else large, x)
 
     return erfinv
 

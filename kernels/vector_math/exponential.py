@@ -9,7 +9,7 @@ import numpy as np
 
 from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, power_of_two_of, two_powers_of
 
-_POLYNOMIALS = {
+POLYNOMIALS = {
     FLOAT32: (0.001392617612, 0.008363173075, 0.04166655466, 0.1666657703, 0.5),
     FLOAT64: (
         2.5100375832561234e-8,
@@ -63,7 +63,7 @@ def make_exp(form: Format, halvings: int = 0) -> Any:
     numbers), 1.00 in float64 (of 150,000).
     """
     real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
-    polynomial, two_powers = polynomial_of((*_POLYNOMIALS[form], 1.0, 1.0)), two_powers_of(form)
+    polynomial, two_powers = polynomial_of((*POLYNOMIALS[form], 1.0, 1.0)), two_powers_of(form)
     # Beyond these bounds the result is exactly 0 or inf, and the scaling below says so: exp(lowest) is under half the
     # smallest subnormal, exp(highest) above the largest number.
     lowest = real(math.log(2.0) * (info.minexp - form.mantissa_bits - 2 + halvings))
@@ -109,7 +109,7 @@ def make_expm1_part(form: Format, halvings: int) -> Any:
     exact up to n = mantissa_bits; beyond, it loses less than the sum does.
     """
     real = form.real
-    polynomial, power_of_two = polynomial_of(_POLYNOMIALS[form]), power_of_two_of(form.mantissa_bits)
+    polynomial, power_of_two = polynomial_of(POLYNOMIALS[form]), power_of_two_of(form.mantissa_bits)
     log2_e, rounder = real(1.4426950408889634), rounder_of(form, form.exponent_bias - halvings)
     ln2_high, ln2_low, one = real(form.ln2_high), real(form.ln2_low), real(2.0**-halvings)
 
@@ -153,7 +153,7 @@ def _make_sigmoid(form: Format) -> Any:
     Largest error seen: 1.83 ulp in float32, 1.49 in float64.
     """
     real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
-    polynomial, two_powers = polynomial_of((*_POLYNOMIALS[form], 1.0)), two_powers_of(form)
+    polynomial, two_powers = polynomial_of((*POLYNOMIALS[form], 1.0)), two_powers_of(form)
     lowest = real(math.log(2.0) * (info.minexp - form.mantissa_bits - 2))  # the result rounds to 0
     highest = real(math.log(2.0) * (form.mantissa_bits + 3))  # and to 1
     log2_e, rounder, one = real(1.4426950408889634), rounder_of(form, 2 * form.exponent_bias), real(1.0)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, split_of
-from .logarithm import _POLYNOMIALS as _LOG_POLYNOMIALS
-from .logarithm import log_float32, log_float64
+from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of
+from .logarithm import log_float32, log_float64, make_split, make_tail
 
 _LGAMMA_NEAR = {
     FLOAT32: (
@@ -198,24 +197,16 @@ _DIGAMMA_ROOT = {FLOAT32: (0.46163213, -1.2036052e-08), FLOAT64: (0.461632144968
 def _make_log_parts(form: Format) -> Any:
     """log(x) for positive x as three numbers to add: e * ln 2 (but for a small part), f, and small parts.
 
-    x = 2**e * (1 + f); the first two are exact, and log(1 + f) = f - ... as in `logarithm`.
+    x = 2**e * (1 + f); the first two are exact.
     """
-    real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
-    polynomial, split = polynomial_of(_LOG_POLYNOMIALS[form]), split_of(form)
-    smallest_normal = info.smallest_normal
-    rescale, rescaled_exponent = real(2.0 ** (form.mantissa_bits + 1)), real(form.mantissa_bits + 1)
-    one, two = real(1.0), real(2.0)
-    ln2_high, ln2_low = real(form.ln2_high), real(form.ln2_low)
+    split, tail = make_split(form), make_tail(form)
+    one, ln2_high, ln2_low = form.real(1.0), form.real(form.ln2_high), form.real(form.ln2_low)
 
     @inlined
     def log_parts(x: Any) -> Any:
-        is_subnormal = x < smallest_normal
-        m, e = split(x * rescale if is_subnormal else x)
-        e = e - rescaled_exponent if is_subnormal else e
+        m, e = split(x)
         f = m - one
-        s = f / (two + f)
-        z = s * s
-        return e * ln2_high, f, e * ln2_low - s * (f - z * polynomial(z))
+        return e * ln2_high, f, e * ln2_low - tail(f)
 
     return log_parts
 
@@ -304,11 +295,13 @@ def _make_lgamma(form: Format) -> Any:
         a = abs(x)
         is_positive = x > zero
         near = by_steps(a - one if x >= low_to else a, is_positive & (a < low_to))
-        y = stirling(a, not is_positive) if a >= far_from else near
+        far = stirling(a, not is_positive)
+        y = far if a >= far_from else near
         r = abs(distance(a))
         s = r * sine(r * r)
         exponent_part, f, rest = log_parts(s)
-        y = y if is_positive else -(exponent_part + (f + (rest + y)))
+        reflected = -(exponent_part + (f + (rest + y)))
+        y = y if is_positive else reflected
         is_pole = (a == infinity) | ((s == zero) & (x <= zero))
         return infinity if is_pole else y
 

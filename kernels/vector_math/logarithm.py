@@ -28,7 +28,7 @@ _LOG10_2 = {FLOAT32: (0.301025390625, 4.605038981195214e-6), FLOAT64: (0.3010299
 """log10(2) in two parts, the first with enough trailing zero bits that its product with any exponent is exact."""
 
 
-def _make_tail(form: Format) -> Any:
+def make_tail(form: Format) -> Any:
     """f - log(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)), by the atanh series in s = f / (2 + f), as fdlibm's e_log.c.
 
     log(1 + f) = 2 * s + ... and 2 * s = f - s * f, which keeps the rounding of the division out of the leading term.
@@ -73,7 +73,7 @@ def make_split(form: Format) -> Any:
 
 def _make_log(form: Format) -> Any:
     """log(2**e * (1 + f)) = e * ln 2 + f - tail(f). Largest error seen: 0.96 ulp in float32, 0.89 in float64."""
-    split, tail, ending = make_split(form), _make_tail(form), _make_ending(form, 0.0)
+    split, tail, ending = make_split(form), make_tail(form), _make_ending(form, 0.0)
     ln2_high, ln2_low, one = form.real(form.ln2_high), form.real(form.ln2_low), form.real(1.0)
 
     @inlined
@@ -90,7 +90,7 @@ def _make_log2(form: Format) -> Any:
 
     Largest error seen: 1.45 ulp in float32, 1.31 in float64.
     """
-    split, tail, ending = make_split(form), _make_tail(form), _make_ending(form, 0.0)
+    split, tail, ending = make_split(form), make_tail(form), _make_ending(form, 0.0)
     log2_e, log2_e_less_one, one = form.real(1.4426950408889634), form.real(0.44269504088896341), form.real(1.0)
 
     @inlined
@@ -108,7 +108,7 @@ def _make_log10(form: Format) -> Any:
 
     Largest error seen: 1.16 ulp in float32, 0.95 in float64.
     """
-    split, tail, ending = make_split(form), _make_tail(form), _make_ending(form, 0.0)
+    split, tail, ending = make_split(form), make_tail(form), _make_ending(form, 0.0)
     log10_e, half_less_log10_e, half = form.real(0.43429448190325183), form.real(0.065705518096748172), form.real(0.5)
     (log10_2_high, log10_2_low), one = map(form.real, _LOG10_2[form]), form.real(1.0)
 
@@ -129,7 +129,7 @@ def make_log_of_sum(form: Format) -> Any:
     The correction joins f = w / 2**e - 1, where the leading 1 has left room for it (fdlibm's s_log1p.c adds c / w to
     the result, which is one more division).
     """
-    real, split, tail = form.real, split_of(form), _make_tail(form)
+    real, split, tail = form.real, split_of(form), make_tail(form)
     power_of_two = power_of_two_of(form.mantissa_bits)
     ln2_high, ln2_low, one = real(form.ln2_high), real(form.ln2_low), real(1.0)
     # 2**-e is subnormal for the largest w, so it is made 2**64 times as large.

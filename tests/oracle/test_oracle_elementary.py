@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 ELEMENTARY = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "erf", "erfc", "erfinv",
 )  # fmt: skip
 ACTIVATIONS = {
     "gelu": lambda F, x: F.gelu(x),
@@ -43,6 +43,23 @@ def test_values_and_derivatives(name):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14, err_msg=f"derivative of order {order}")
 
 
+@pytest.mark.parametrize("name", ["lgamma", "digamma"])
+def test_gamma_functions(name):
+    """Not at negative integers and -inf, where PyTorch's derivatives of digamma are not NaN or inf as they should be.
+
+    Elsewhere they are right to 9 digits; tests/test_vector_special.py compares ours with mpmath.
+    """
+
+    def function(library, x):
+        return getattr(library, name)(x + 0.25)
+
+    ours, theirs = orders(numgrad, function), orders(torch, function)
+    by_digamma = 2 if name == "lgamma" else 1
+    for order, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        tolerance = 1e-12 if order < by_digamma else 1e-8
+        np.testing.assert_allclose(one[1:], other[1:], rtol=tolerance, err_msg=f"derivative of order {order}")
+
+
 def test_atan2_at_the_origin_and_on_the_axes():
     points = [(y, x) for y in (0.0, -0.0, 1.0, -1.0) for x in (0.0, -0.0, 2.0, -2.0)]
     found = []
@@ -61,7 +78,8 @@ def test_atan2_at_the_origin_and_on_the_axes():
     [
         "F.gelu(x, approximate='sigmoid')", "F.gelu(x, approximate=None)", "F.gelu([1.0])", "F.gelu(i)", "F.silu(i)",
         "F.silu(2.0)", "F.softplus(x, beta='a')", "F.softplus(i)", "F.softplus(i > 0)", "torch.sin([1.0])",
-        "torch.atan2(x, 2.0)", "torch.atan2(2.0, x)", "i.sin_()", "F.silu(x.requires_grad_(), inplace=True)",
+        "torch.atan2(x, 2.0)", "torch.atan2(2.0, x)", "i.sin_()", "i.erf_()", "i.digamma_()", "torch.erf(2.0)",
+        "torch.lgamma(x, out=torch.empty(2, dtype=torch.int64))", "torch.erfinv(x, x)", "F.silu(x.requires_grad_(), inplace=True)",
         "torch.asin(i, out=torch.empty(2, dtype=torch.int64))",
     ],
 )  # fmt: skip

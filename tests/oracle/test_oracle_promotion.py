@@ -39,7 +39,7 @@ OPS = {
 TENSORS_ONLY = ("maximum", "minimum", "atan2")  # there PyTorch refuses numbers, which numgrad takes
 WRITES = ("add_", "sub_", "mul_", "div_", "copy_", "fill_")
 DIGITS = re.compile(r"(?<=\.\d{5})\d+")  # the last ones are not PyTorch's
-UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "neg", "sum", "mean", "max", "argmax", "reciprocal", "sin", "atan", "log1p", "exp2", "rsqrt")
+UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "neg", "sum", "mean", "max", "argmax", "reciprocal", "sin", "atan", "log1p", "exp2", "rsqrt", "erf", "digamma")
 
 
 def operand(library: Any, kind: Any) -> Any:
