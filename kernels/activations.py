@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from . import special_functions
 from .registry import Uniform, elementwise
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -17,8 +18,7 @@ _KINK = Uniform(away_from=(0.0,))
 @elementwise(samples=Uniform(-4, 4), reference=lambda x: 1 / (1 + np.exp(-x)), result="float")
 def sigmoid(input):
     """Logistic function, 1 / (1 + exp(-input))."""
-    e = math.exp(-abs(input))  # never overflows
-    return 1 / (1 + e) if input >= 0 else e / (1 + e)
+    return special_functions.sigmoid(input)
 
 
 @sigmoid.grad("input")

@@ -39,6 +39,8 @@ _T = np.{dtype}
 _A = np.{accumulator}  # what sums are kept in
 _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinline=True,
             no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_inline = njit(error_model="numpy", nogil=True, fastmath={flags}, forceinline=True,
+               no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _kernel = njit({options}error_model="numpy", nogil=True, fastmath={flags}, no_cfunc_wrapper=True)
 
 '''
@@ -94,8 +96,10 @@ def dialect(dtype: str) -> scalar_ir.Dialect:
 
     What is right for a limited range only is spelled as the primitive `near_sin` is; `sin` is the C library's.
     """
+    from numba import config
+
     functions = {}
-    if dtype in _REAL:
+    if dtype in _REAL and not config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it at run time
         functions = {
             f"near_{name}" if name in vector_math.LIMITED else name: f"_{name}" for name in vector_math.MODULES
         }
@@ -253,11 +257,13 @@ class Loop:
     The dtype of the *first* array names the compiled form, because a key of all the arguments would cost more than a
     small kernel: so every other argument's type must follow from it (float for numbers that may be either).
 
-    With `reassoc=True` LLVM may reorder the sums in it (so that they vectorise): for reduction blocks only.
+    With `reassoc=True` LLVM may reorder the sums in it (so that they vectorise): for reduction blocks only. `given` is
+    source that stands above the loop in its module: names that the loop leaves open, so that one text serves many.
     """
 
-    def __init__(self, function: Callable[..., Any], reassoc: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], reassoc: bool = False, given: str = "") -> None:
         self.function = function
+        self.given = given
         self.flags = '{"contract", "reassoc"}' if reassoc else '{"contract"}'
         self._compiled: dict[np.dtype, Callable[..., Any]] = {}
 
@@ -283,7 +289,8 @@ class Loop:
                 f"{self.function.__name__} can no longer be read: start Python again"
             )
         title = f"{self.function.__name__}, a handwritten loop"
-        module = with_header(f"@_kernel\n{text}", title, arguments[0].dtype.name, self.flags)
+        text = f"{self.given}@_kernel\n{text}"
+        module = with_header(text, title, arguments[0].dtype.name, self.flags)
         return cache.compiled(module, self.function.__name__, signature)
 
 

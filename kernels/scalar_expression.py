@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .scalar_function import DifferentiationError, Names, Operand, Statement, literal_kind
+from .special_functions import PORTABLE
 
 _BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -49,7 +50,7 @@ def _primitives() -> dict[Any, str]:
         on_numpy = getattr(np, _NUMPY_NAMES.get(name, name), None)
         if on_numpy is not None:
             table[on_numpy] = name
-    return table
+    return table | {function: name for name, function in PORTABLE.items()}
 
 
 PRIMITIVES = _primitives()

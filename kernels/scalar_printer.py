@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .lower import lower
 from .scalar_function import (
     BITWISE,
     COMPARISONS,
@@ -33,6 +34,7 @@ from .scalar_function import (
     variables,
     walk,
 )
+from .special_functions import PORTABLE
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class Dialect:
         name: For messages and cache names, such as `"cpu"`.
         decorator: Written above each `def`, such as `"@_jit"`; may be empty.
         cast: The name that casts a value to the op's dtype, such as `"_T"`.
-        functions: Spelling of primitives, such as `{"exp": "_exp"}`; what is missing is spelled `math.exp`. `floor`,
-            `ceil`, `trunc` and `round` given here must return the dtype of their argument. `pow` is `a ** b` with a
-            real exponent.
+        functions: Spelling of primitives, such as `{"exp": "_exp"}`; what is missing is spelled `math.exp`, or printed
+            as a helper where `math` lacks it. `floor`, `ceil`, `trunc` and `round` given here must return the dtype of
+            their argument. `pow` is `a ** b` with a real exponent.
         reserved: Other names of the file, which no function may have.
     """
 
@@ -296,8 +298,15 @@ class _Printer:
             level = _LEVELS.get(op, _COMPARE)
             left = level + 1 if op in COMPARISONS else level  # a < b < c would be a chain
             return _Text(f"{texts[0].at(left)} {op} {texts[1].at(level + 1)}", level, names)
-        default = op if op in _BUILTINS else f"math.{op}"
-        return self.applied(self.dialect.functions.get(op, default), texts)
+        return self.applied(self.spelled(op), texts)
+
+    def spelled(self, op: str) -> str:
+        """The name of a function."""
+        if op in self.dialect.functions:
+            return self.dialect.functions[op]
+        if op in PORTABLE:
+            return self.names[lower(PORTABLE[op])]
+        return op if op in _BUILTINS else f"math.{op}"
 
     def operand_kind(self, statement: Statement, kind: str) -> str:
         op = statement.op
@@ -423,6 +432,13 @@ def _indented(items: Sequence[_Item]) -> list[str]:
     return [_INDENT + line for line in _lines(items)]
 
 
+def _portable(function: Function, dialect: Dialect) -> Iterator[Function]:
+    """The special functions that a function calls, and that the dialect has no name for."""
+    for statement in walk(function.body):
+        if statement.op in PORTABLE and statement.op not in dialect.functions:
+            yield lower(PORTABLE[statement.op])
+
+
 def print_module(functions: Sequence[Function], dtype: str, dialect: Dialect) -> tuple[str, dict[Function, str]]:
     """Source text of functions and the helpers they call, and the printed name of each.
 
@@ -439,7 +455,7 @@ def print_module(functions: Sequence[Function], dtype: str, dialect: Dialect) ->
 
     def visit(function: Function) -> None:
         if function not in names:
-            for callee in callees(function):
+            for callee in [*callees(function), *_portable(function, dialect)]:
                 visit(callee)
             names[function] = fresh(function.name)
 

@@ -85,6 +85,12 @@ def run_chunks(kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> 
     run_parts(lambda index: kernel(*chunks[index]), len(chunks))
 
 
+def split(kernel: Callable[[int, int], None], units: int) -> None:
+    """Call `kernel(start, stop)` for parts of `range(units)`, one for each thread."""
+    step = -(-units // _threads)
+    run_parts(lambda index: kernel(index * step, min((index + 1) * step, units)), -(-units // step))
+
+
 def run_parts(part: Callable[[int], None], count: int) -> None:
     """Call `part(0)` ... `part(count - 1)`, in any order, on several threads. Each should take 20 us or more.
 

@@ -399,6 +399,9 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
             inputs[i]._array.storage.version += 1
         return None
     if op.outputs > 1:
+        if out is not None:
+            found = [r if isinstance(r, Array) else cpu.from_host(r) for r in results]
+            return tuple([_copy_to_out(op, inputs, r, target) for r, target in zip(found, out, strict=True)])
         return _several(op, inputs, attributes, edges, mask, where, results)
     found = results if results.__class__ is Array else cpu.from_host(results)
     if found.device != where.hardware:  # the op moved its operand

@@ -125,8 +125,7 @@ def test_results_do_not_depend_on_the_place_in_the_loop(case, dtype):
 @FUNCTIONS
 @DTYPES
 def test_loops_are_vectorised(case, dtype):
-    computed_in = "float64" if case.name in LIMITED else dtype
-    ulp.assert_vectorised(case.name, dtype, case.arguments, computed_in)
+    ulp.assert_vectorised(case.name, dtype, case.arguments)
 
 
 @DTYPES

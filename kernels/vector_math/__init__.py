@@ -27,6 +27,7 @@ MODULES = {
     "exp": "exponential",
     "exp2": "exponential",
     "expm1": "exponential",
+    "sigmoid": "exponential",
     "log": "logarithm",
     "log1p": "logarithm",
     "log2": "logarithm",

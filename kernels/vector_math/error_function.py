@@ -12,58 +12,61 @@ from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, power_of_
 from .logarithm import log_float32, log_float64
 
 _ERF_NEAR = {
-    FLOAT32: (
-        -7.957205e-06,
-        0.00010577322,
-        -0.000837358,
-        0.005212089,
-        -0.026861632,
-        0.11283703,
-        -0.37612632,
-        0.12837917,
-    ),
+    FLOAT32: (7.842288e-05, -0.0008006793, 0.0051879627, -0.026853643, 0.112835824, -0.37612626, 0.12837917),
     FLOAT64: (
-        -3.497478672279636e-12,
-        8.157109065218987e-11,
-        -1.197922165155085e-09,
-        1.475585289968146e-08,
-        -1.6359955665875644e-07,
-        1.6461636715220476e-06,
-        -1.492562292641243e-05,
-        0.0001205533187965467,
-        -0.0008548326993298294,
-        0.005223977624906185,
-        -0.026866170645074006,
-        0.11283791670954806,
-        -0.3761263890318374,
-        0.1283791670955126,
+        -7.779430577455307e-10,
+        1.3710960564199875e-08,
+        -1.6206309325405216e-07,
+        1.6447131020158698e-06,
+        -1.4924712260567153e-05,
+        0.00012055293574995505,
+        -0.0008548325929264272,
+        0.0052239776061179105,
+        -0.02686617064311151,
+        0.11283791670944186,
+        -0.3761263890318352,
+        0.12837916709551256,
     ),
 }
-"""erf(x) / x - 1 as a function of x**2, for abs(x) <= 19/16, highest power first."""
+"""erf(x) / x - 1 as a function of x**2, for abs(x) <= 1, highest power first."""
 
 _ERF_FAR = {
-    FLOAT32: (0.00016906978, -8.0223355e-05, -0.0038185273, 0.009468214, 0.041766252, -0.24704884, 0.3612701),
+    FLOAT32: (
+        -2.1626092e-05,
+        -0.00013435484,
+        0.0010447938,
+        0.00015853989,
+        -0.013347384,
+        0.019843703,
+        0.08917903,
+        -0.3363467,
+        0.33977696,
+    ),
     FLOAT64: (
-        1.035270238813462e-12,
-        1.2627268616879366e-11,
-        3.2025942435795e-11,
-        1.309716407096751e-10,
-        2.189675906159258e-09,
-        -1.3899807283638075e-09,
-        -7.872707425958195e-08,
-        3.5848657339189757e-07,
-        1.9261944572822127e-06,
-        -2.0451208960922744e-05,
-        1.3544785495810942e-05,
-        0.0005208191650857734,
-        -0.0021488817008967044,
-        -0.0032600210368634247,
-        0.049410146838396486,
-        -0.14941724726954736,
-        0.16181634114290322,
+        -2.3527637480989103e-14,
+        6.356578672016814e-13,
+        -6.295099721655308e-12,
+        1.941757004221345e-11,
+        1.0794015312776634e-10,
+        -8.440975062577965e-10,
+        -1.2658012562258275e-09,
+        2.502982256791885e-08,
+        -3.1003378802938122e-09,
+        -6.505441760469286e-07,
+        1.1178138705410036e-06,
+        1.3302144302697816e-05,
+        -4.9198091794560104e-05,
+        -0.0001521271650447662,
+        0.001085068379409227,
+        0.0001731083355525322,
+        -0.013364859966670474,
+        0.01983771373334477,
+        0.08918080332836295,
+        -0.33634613707633515,
+        0.3397769583948157,
     ),
 }
-"""erfc(a)**(1/8) as a function of a - centre, for a from 19/16 to where erf is 1."""
+"""erfc(a)**(1/4) as a function of a - 7/4, for a from 1 to where erf is 1."""
 
 _ERFC_FAR = {
     FLOAT32: (221.26021, 8.246439, -75.9743, -20.525774, 19.177462, 20.482216, 10.562249, 3.7494555, 1.0054728),
@@ -159,34 +162,35 @@ _ERFINV_FAR = {
 
 
 def _make_erf(form: Format) -> Any:
-    """erf(x) = x + x * near(x**2) up to 19/16, then 1 - far(x - centre)**8.
+    """erf(x) = x + x * near(x**2) up to 1, then 1 - far(x - 7/4)**4.
 
-    The eighth root of erfc is so smooth that a polynomial of low degree reaches from there to where erf rounds to 1,
+    The fourth root of erfc is so smooth that a polynomial of low degree reaches from there to where erf rounds to 1,
     without an exponential or a division. (Abramowitz and Stegun, 7.1.28, take the sixteenth root of 1 / erfc; more
-    squarings would multiply the rounding error of the root by more than its smaller degree is worth.)
+    squarings would multiply the rounding error of the root by more than its smaller degree is worth.) Largest error
+    seen: 1.4 ulp in float32, 1.3 in float64; 1.7 where multiply-adds are not fused.
     """
     real = form.real
     near, far = polynomial_of(_ERF_NEAR[form]), polynomial_of(_ERF_FAR[form])
-    boundary, top = 1.1875, {FLOAT32: 3.9375, FLOAT64: 5.9375}[form]
-    edge, highest, centre, one = real(boundary), real(top), real((boundary + top) / 2), real(1.0)
+    edge, highest, one = real(1.0), real({FLOAT32: 3.9375, FLOAT64: 5.9375}[form]), real(1.0)
+    centre = real(1.75)  # as seen from here, the terms of `far` cancel little where erfc is large
 
     @inlined
     def erf(x: Any) -> Any:
         a = abs(x)
         root = far((highest if a > highest else a) - centre)
         square = root * root
-        fourth = square * square
-        return math.copysign(a + a * near(a * a) if a < edge else one - fourth * fourth, x)
+        return math.copysign(a + a * near(a * a) if a < edge else one - square * square, x)
 
     return erf
 
 
 def _make_erfc(form: Format, erf: Any) -> Any:
-    """erfc(x) = 1 - erf(x) up to 15/32, then exp(-x**2) * u * far(u), where u = 1 / (x + 5/2).
+    """erfc(x) = 1 - erf(x) up to 15/32, then exp(-x**2) * u * far(u - 3/16), where u = 1 / (x + 5/2).
 
     exp would multiply the rounding error of x**2 by x**2, so that is split (as in fdlibm's s_erf.c): with x = high + low,
     high**2 is exact, and high**2 - x**2 joins what exp's own reduction leaves of it. What the division for u loses is
-    put back in the same product: erfc would show it two to three times as large.
+    put back in the same product: erfc would show it two to three times as large. Largest error seen: 3.0 ulp in float32
+    and float64, 3.4 where multiply-adds are not fused; 2 up to 15/32.
     """
     real = form.real
     far, exp_polynomial = polynomial_of(_ERFC_FAR[form]), polynomial_of(_EXP_POLYNOMIALS[form])
@@ -224,18 +228,17 @@ def _make_erfc(form: Format, erf: Any) -> Any:
 
 
 def _make_erfinv(form: Format, log: Any) -> Any:
-    """erfinv(x) = x + x * near(x**2) up to 5/8, then r - far(1 / (r + 2)), where r = sqrt(-log(1 - x)).
+    """erfinv(x) = x + x * near(x**2) up to 5/8, then r - far(1 / (r + 2) - 1/4), where r = sqrt(-log(1 - x)).
 
     erfinv grows as r does (J. M. Blair, C. A. Edwards, J. H. Johnson, Rational Chebyshev approximations for the inverse
     of the error function, 1976), and the difference is so small that its error counts little. 1 - x is exact there. What
-    the square root loses is put back.
+    the square root loses is put back. Largest error seen: 1.6 ulp in float32 and float64.
     """
     real = form.real
     near, far = polynomial_of(_ERFINV_NEAR[form]), polynomial_of(_ERFINV_FAR[form])
     edge, one, shift, centre, infinity = real(0.625), real(1.0), real(2.0), real(0.25), real(np.inf)
-    rounder = real(
-        {FLOAT32: 1.5 * 2.0 ** (23 - 9), FLOAT64: 1.5 * 2.0 ** (52 - 23)}[form]
-    )  # the square of `high` is exact
+    # Adding and subtracting this leaves 9 or 23 bits after the point: so few that the square of `high` is exact.
+    rounder = real({FLOAT32: 1.5 * 2.0 ** (23 - 9), FLOAT64: 1.5 * 2.0 ** (52 - 23)}[form])
 
     @inlined
     def erfinv(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""exp, exp2 and expm1."""
+"""exp, exp2, expm1 and sigmoid."""
 
 from __future__ import annotations
 
@@ -142,6 +142,37 @@ def _make_expm1(form: Format) -> Any:
     return expm1
 
 
+def _make_sigmoid(form: Format) -> Any:
+    """1 / (1 + exp(-x)) = k / (k + exp(-r)) with k = 2**n and x = n * ln 2 + r as in `make_exp`.
+
+    exp(-r) is 1 and a smaller part, which k + 1 is added to, so that there is one large sum to round.
+    Largest error seen: .
+    """
+    real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
+    alternating = tuple(c if i % 2 else -c for i, c in enumerate(reversed((*_POLYNOMIALS[form], 1.0))))[::-1]
+    polynomial, two_powers = polynomial_of(alternating), two_powers_of(form)
+    lowest = real(math.log(2.0) * (info.minexp - form.mantissa_bits - 2))  # the result rounds to 0
+    highest = real(math.log(2.0) * (form.mantissa_bits + 3))  # and to 1
+    log2_e, rounder, one = real(1.4426950408889634), rounder_of(form, 2 * form.exponent_bias), real(1.0)
+    ln2_high, ln2_low = real(form.ln2_high), real(form.ln2_low)
+
+    @inlined
+    def sigmoid(x: Any) -> Any:
+        x = lowest if x < lowest else x
+        x = highest if x > highest else x
+        t = x * log2_e + rounder
+        n = t - rounder
+        r = (x - n * ln2_high) - n * ln2_low
+        first, second = two_powers(t)
+        k = first * second
+        total = one + k
+        lost = k - (total - one)  # all of a very small k
+        return second / (total + (lost + r * polynomial(r))) * first
+
+    return sigmoid
+
+
 exp_float32, exp_float64 = make_exp(FLOAT32), make_exp(FLOAT64)
 exp2_float32, exp2_float64 = _make_exp2(FLOAT32), _make_exp2(FLOAT64)
 expm1_float32, expm1_float64 = _make_expm1(FLOAT32), _make_expm1(FLOAT64)
+sigmoid_float32, sigmoid_float64 = _make_sigmoid(FLOAT32), _make_sigmoid(FLOAT64)

@@ -187,11 +187,12 @@ _COS_QUARTER = {
 }
 """cos(pi * r) as a function of r**2, for r <= 1/4."""
 
-_FAR_FROM = {FLOAT32: 3.5, FLOAT64: 6.5}
-"""Where the asymptotic series take over: DLMF 5.11.1 and 5.11.2."""
 _NEAR_TO = 2.5
+_FAR_FROM = {FLOAT32: 3.5, FLOAT64: 6.5}
+"""From here on the asymptotic series of DLMF 5.11.1 and 5.11.2 do; below, steps of 1 lead down to `_NEAR_TO`."""
+_STEPS = {form: math.ceil(far_from + 1 - _NEAR_TO) for form, far_from in _FAR_FROM.items()}
 _DIGAMMA_ROOT = {FLOAT32: (0.46163213, -1.2036052e-08), FLOAT64: (0.46163214496836236, 1.5020545501373212e-17)}
-"""The number next to the positive zero of digamma, less 1, and what digamma is there."""
+"""The number closest to the positive zero of digamma, less 1, and what digamma is there."""
 
 
 def _make_log_parts(form: Format) -> Any:
@@ -219,122 +220,172 @@ def _make_log_parts(form: Format) -> Any:
     return log_parts
 
 
-def _steps(form: Format) -> int:
-    """How many steps of the recurrence lead from `_FAR_FROM` (and 1 more) to `_NEAR_TO`."""
-    return math.ceil(_FAR_FROM[form] + 1 - _NEAR_TO)
-
-
 def _make_distance(form: Format) -> Any:
-    """The distance of x from the nearest integer, with the sign that x has beyond that integer (x >= 0)."""
+    """What a >= 0 is beyond the integer closest to it, between -1/2 and 1/2."""
     real = form.real
     rounder, zero = real(2.0**form.mantissa_bits), real(0.0)
 
     @inlined
-    def distance(x: Any) -> Any:
-        return zero if x >= rounder else x - ((x + rounder) - rounder)
+    def distance(a: Any) -> Any:
+        return zero if a >= rounder else a - ((a + rounder) - rounder)
 
     return distance
 
 
-def _make_lgamma(form: Format) -> Any:
-    """lgamma(x), the logarithm of abs(gamma(x)).
+# ---------------------------------------------------------------------------------------------------- lgamma
+def _make_lgamma_by_steps(form: Format, log_parts: Any) -> Any:
+    """lgamma(y + 1) for 0 <= y <= `_FAR_FROM`, or lgamma(y) = lgamma(y + 1) - log(y) for 0 < y < 0.65.
 
-    Near its zeros 1 and 2, a polynomial times (x - 1) * (x - 2). Steps of the recurrence lead there from both sides:
-    lgamma(x) = log((x - 1) ... (x - n)) + lgamma(x - n), and lgamma(x) = lgamma(x + 1) - log(x) up to 0.65, where these
-    sums cancel little. From `_FAR_FROM` on, Stirling's formula as x * (log(x) - 1) + ..., with the logarithm in more
-    than working precision.
-
-    Below 0 by reflection: with a = -x, lgamma(x) = -log(sin(pi * a) / pi) - lgamma(a + 1) (DLMF 5.5.3). The same steps
-    give lgamma(a + 1), and a + 1 is never rounded. Between -2 and 0 the error stays within 3 ulp. Below, the two terms
-    cancel near the zeros of lgamma, next to each negative integer; the error is at most 3 ulp of the larger term.
+    Next to the zeros of lgamma(y + 1), 0 and 1, it is a polynomial times y * (y - 1). From above, steps lead there:
+    lgamma(y + 1) = log(y (y - 1) ...) + lgamma(y - n + 1). None of these sums cancels much.
     """
     real = form.real
-    near, far, sine = (polynomial_of(table[form]) for table in (_LGAMMA_NEAR, _LGAMMA_FAR, _SIN))
-    log_parts, distance, steps = _make_log_parts(form), _make_distance(form), _steps(form)
-    low_to, near_to, far_from = real(0.65), real(_NEAR_TO - 1), real(_FAR_FROM[form])
-    zero, quarter, half, one, infinity = real(0.0), real(0.25), real(0.5), real(1.0), real(np.inf)
-    centre, constant = real(0.5625), real(math.log(2 * math.pi) / 4)
+    near, steps, near_to = polynomial_of(_LGAMMA_NEAR[form]), _STEPS[form], real(_NEAR_TO - 1)
+    centre, half, one = real(0.5625), real(0.5), real(1.0)
 
     @inlined
-    def lgamma(x: Any) -> Any:
-        a = abs(x)
-        is_positive, is_far = x > zero, a >= far_from
-        is_low = is_positive & (a < low_to)
-        y = a - one if is_positive & (a >= low_to) else a  # lgamma(y + 1) is wanted
-        product = one
+    def by_steps(y: Any, is_less_log: Any) -> Any:
+        product = y if is_less_log else one
         for _ in range(steps):
             is_above = y >= near_to
             product = product * y if is_above else product
             y = y - one if is_above else y
-        # log(a) - 1, log(a) or log(product) is high + low.
-        exponent_part, f, rest = log_parts(a if is_low | is_far else product)
-        base = exponent_part - one if is_far else exponent_part
+        exponent_part, f, rest = log_parts(product)
+        high = exponent_part + f
+        low = (f - (high - exponent_part)) + rest
+        zeros = y * y - y if y < half else y * (y - one)  # rounds little near either
+        result = half * zeros + zeros * near(y - centre)
+        return (result - low) - high if is_less_log else (result + low) + high
+
+    return by_steps
+
+
+def _make_stirling(form: Format, log_parts: Any) -> Any:
+    """lgamma(a), or lgamma(a + 1) = lgamma(a) + log(a), for a >= `_FAR_FROM`.
+
+    As (a - 1/2) * (log(a) - 1) + ..., with log(a) - 1 in more than working precision. Half of that is computed, which
+    overflows no earlier than the result.
+    """
+    real = form.real
+    far, constant = polynomial_of(_LGAMMA_FAR[form]), real(math.log(2 * math.pi) / 4)
+    quarter, half, one = real(0.25), real(0.5), real(1.0)
+
+    @inlined
+    def stirling(a: Any, is_plus_one: Any) -> Any:
+        exponent_part, f, rest = log_parts(a)
+        base = exponent_part - one
         high = base + f
         low = (f - (high - base)) + rest
-        zeros = y * y - y if y < half else y * (y - one)  # rounds little near either
-        by_steps = half * zeros + zeros * near(y - centre)
-        by_steps = (by_steps - low) - high if is_low else (by_steps + low) + high
-        # Stirling's formula for a or a + 1, halved so that it overflows no earlier than its double.
-        inverse, half_a, shift = one / a, half * a, -quarter if is_positive else quarter
-        small_parts = ((half_a + shift) * low + shift * high) + (
-            (constant + shift) + half * inverse * far(inverse * inverse)
-        )
-        by_stirling = half_a * high + small_parts
-        result = by_stirling + by_stirling if is_far else by_steps
+        shift = quarter if is_plus_one else -quarter
+        inverse, half_a = one / a, half * a
+        rest = (constant + shift) + half * inverse * far(inverse * inverse)
+        result = half_a * high + (((half_a + shift) * low + shift * high) + rest)
+        return result + result
+
+    return stirling
+
+
+def _make_lgamma(form: Format) -> Any:
+    """lgamma(x), the logarithm of abs(gamma(x)). Largest error seen for x > 0: 1.7 ulp in float32, 1.6 in float64; 1.9
+    where multiply-adds are not fused.
+
+    Below 0 by reflection: with a = -x, lgamma(x) = -log(sin(pi * a) / pi) - lgamma(a + 1) (DLMF 5.5.3), where a + 1 is
+    never rounded. Between -2 and 0 that is within 3 ulp. Further down the two terms cancel near the zeros of lgamma,
+    next to each negative integer: there the error is up to 3 ulp of the larger term.
+    """
+    real = form.real
+    log_parts, distance, sine = _make_log_parts(form), _make_distance(form), polynomial_of(_SIN[form])
+    by_steps, stirling = _make_lgamma_by_steps(form, log_parts), _make_stirling(form, log_parts)
+    low_to, far_from = real(0.65), real(_FAR_FROM[form])
+    zero, one, infinity = real(0.0), real(1.0), real(np.inf)
+
+    @inlined
+    def lgamma(x: Any) -> Any:
+        a = abs(x)
+        is_positive = x > zero
+        near = by_steps(a - one if x >= low_to else a, is_positive & (a < low_to))
+        y = stirling(a, not is_positive) if a >= far_from else near
         r = abs(distance(a))
         s = r * sine(r * r)
         exponent_part, f, rest = log_parts(s)
-        result = result if is_positive else -(exponent_part + (f + (rest + result)))
-        # Infinite for x = +-inf, 0 and negative integers; NaN for NaN.
-        return result if (a < infinity) & (is_positive | (s > zero)) else infinity if a == a else x
+        y = y if is_positive else -(exponent_part + (f + (rest + y)))
+        is_pole = (a == infinity) | ((s == zero) & (x <= zero))
+        return infinity if is_pole else y
 
     return lgamma
 
 
-def _make_digamma(form: Format, log: Any) -> Any:
-    """digamma(x), the derivative of lgamma. Steps and series are those of `_make_lgamma`.
+# ---------------------------------------------------------------------------------------------------- digamma
+def _make_positive_digamma(form: Format, log: Any) -> Any:
+    """digamma(a) for a > 0, or digamma(a + 1) = digamma(a) + 1 / a for a >= 0.
 
-    Next to the zero near 1.46, digamma(root) is added to a polynomial times x - root, root being the number closest to
-    that zero. Below 0 by reflection: with a = -x, digamma(x) = digamma(a + 1) + pi / tan(pi * a) (DLMF 5.5.4), where
-    the tangent is a sine over a cosine, or its inverse for the complement. The two terms cancel near the zeros between
-    negative integers; the error is at most 3 ulp of the larger term.
+    Next to the positive zero it is digamma(root) and a polynomial times a - root, root being the number closest to the
+    zero. Steps of 1 / (a - k) lead there from above, and a step of -1 / a from below 1.
     """
     real = form.real
     near, far = polynomial_of(_DIGAMMA_NEAR[form]), polynomial_of(_DIGAMMA_FAR[form])
-    sine, cosine = polynomial_of(_SIN_QUARTER[form]), polynomial_of(_COS_QUARTER[form])
-    distance, steps = _make_distance(form), _steps(form)
+    steps, near_to, far_from = _STEPS[form], real(_NEAR_TO - 1), real(_FAR_FROM[form])
     root, at_root = map(real, _DIGAMMA_ROOT[form])
-    near_to, far_from, centre = real(_NEAR_TO - 1), real(_FAR_FROM[form]), real(0.75)
-    zero, quarter, half, one = real(0.0), real(0.25), real(0.5), real(1.0)
-    pi_square, nan = real(math.pi**2), real(np.nan)
+    centre, zero, half, one = real(0.75), real(0.0), real(0.5), real(1.0)
 
     @inlined
-    def digamma(x: Any) -> Any:
-        a = abs(x)
-        is_positive, is_low = x > zero, (x > zero) & (x < one)
-        y = a - one if x >= one else a  # digamma(y + 1) is wanted
-        # The sum of the steps 1 / y, or the step -1 / x, as one fraction.
-        top, bottom = -one if is_low else zero, a if is_low else one
-        for _ in range(steps):
+    def positive_digamma(a: Any, is_plus_one: Any) -> Any:
+        inverse = one / a
+        is_low = a < one
+        y = a if is_low | is_plus_one else a - one  # steps lead to digamma(y + 1)
+        total = zero if is_plus_one or not is_low else -inverse
+        for _ in range(steps):  # a division each: one for all, of a sum of fractions, loses another ulp
             is_above = y >= near_to
-            top = top * y + bottom if is_above else top
-            bottom = bottom * y if is_above else bottom
+            total = total + one / y if is_above else total
             y = y - one if is_above else y
         d = y - root
-        by_steps = (d + (d * near(y - centre) + at_root)) + top / bottom
-        inverse = one / a
+        by_steps = (d + (d * near(y - centre) + at_root)) + total
         z = inverse * inverse
-        by_series = log(a) + ((-half if is_positive else half) * inverse - z * far(z))
-        result = by_series if a >= far_from else by_steps
+        by_series = log(a) + ((half if is_plus_one else -half) * inverse - z * far(z))
+        return by_series if a >= far_from else by_steps
+
+    return positive_digamma
+
+
+def _make_cotangent(form: Format) -> Any:
+    """pi / tan(pi * a) for a >= 0: a cosine over a sine, or for the complement of r > 1/4 a sine over a cosine."""
+    real = form.real
+    distance = _make_distance(form)
+    sine, cosine = polynomial_of(_SIN_QUARTER[form]), polynomial_of(_COS_QUARTER[form])
+    quarter, half, pi_square = real(0.25), real(0.5), real(math.pi**2)
+
+    @inlined
+    def cotangent(a: Any) -> Any:
         signed = distance(a)
         r = abs(signed)
         is_steep = r < quarter
         q = r if is_steep else half - r
         s, c = q * sine(q * q), cosine(q * q)  # s is sin(pi * q) / pi
-        cotangent = math.copysign((c if is_steep else pi_square * s) / (s if is_steep else c), signed)
-        reflected = nan if r == zero else result + cotangent
-        reflected = -one / x if x == zero else reflected
-        return result if is_positive else reflected
+        return math.copysign((c if is_steep else pi_square * s) / (s if is_steep else c), signed)
+
+    return cotangent
+
+
+def _make_digamma(form: Format, log: Any) -> Any:
+    """digamma(x), the derivative of lgamma. Largest error seen for x > 0: 1.8 ulp in float32, 1.7 in float64.
+
+    Below 0 by reflection: with a = -x, digamma(x) = digamma(a + 1) + pi / tan(pi * a) (DLMF 5.5.4). The two terms cancel
+    near the zeros between negative integers: there the error is up to 4 ulp of the larger term.
+    """
+    real = form.real
+    positive_digamma, cotangent = _make_positive_digamma(form, log), _make_cotangent(form)
+    zero, one, infinity, nan = real(0.0), real(1.0), real(np.inf), real(np.nan)
+    smallest = real(2.0 ** -(form.mantissa_bits + 2))  # closer to 0, digamma(x) is -1 / x
+
+    @inlined
+    def digamma(x: Any) -> Any:
+        a = abs(x)
+        is_positive = x > zero
+        y = positive_digamma(a, not is_positive)
+        slope = cotangent(a)
+        reflected = nan if abs(slope) == infinity else y + slope
+        reflected = -one / x if a < smallest else reflected
+        return y if is_positive else reflected
 
     return digamma
 

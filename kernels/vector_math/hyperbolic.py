@@ -32,7 +32,7 @@ def _make_tanh(form: Format) -> Any:
     Near 0, where the roundings of y, of y + 2 and of the quotient would add up, it is x + (y - 2 * x - x * y) / (y + 2).
     """
     real, expm1 = form.real, make_expm1_part(form, halvings=0)
-    highest = real(math.log(2.0) * (form.mantissa_bits + 3))  # of 2 * x; from there on y + 2 is y, and the result 1
+    highest = real(math.log(2.0) * (form.mantissa_bits + 4))  # of 2 * x; from there on y + 2 is y, and the result 1
     small = real(1.0)  # of 2 * x
     zero, two = real(0.0), real(2.0)
 

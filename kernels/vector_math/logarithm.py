@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, power_of_two_of, split_of, two_sum
+from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, power_of_two_of, split_of
 
 _POLYNOMIALS = {
     FLOAT32: (0.2987174211, 0.3997754093, 0.6666677639),
@@ -147,7 +147,8 @@ def _make_log1p(form: Format) -> Any:
 
     @inlined
     def log1p(x: Any) -> Any:
-        w, c = two_sum(one, x)
+        w = one + x
+        c = x - (w - one)  # what rounding took from w, for abs(x) < 1; for larger x near it, and it matters less
         return math.copysign(ending(x, log_of_sum(w, c)), x)  # -0 gives -0
 
     return log1p
