@@ -162,13 +162,6 @@ def call_price(spot, strike, years, rate, volatility):  # type: ignore[no-untype
     return spot * 0.5 * (1 + math.erf(d1 * ROOT_HALF)) - discounted * 0.5 * (1 + math.erf(d2 * ROOT_HALF))
 
 
-def reduction(library: Any, name: str, dim: int) -> Step:
-    """A reduction of a (1024, 1024) tensor over one dimension, without a graph."""
-    x = library.randn(1024, 1024)
-    function = getattr(library, name)
-    return lambda: function(x, dim)
-
-
 def square_matmul(library: Any, n: int) -> Step:
     """A product of two (n, n) matrices, without a graph."""
     a, b = library.randn(n, n), library.randn(n, n)
@@ -204,11 +197,6 @@ CASES = [
     *(
         Case(f"{name} of {label}", lambda library, name=name, size=size: elementwise(library, name, size))
         for name, label, size in (("exp", "1024", 1024), ("sum", "1024", 1024), ("sum", "2^20", 2**20))
-    ),
-    *(
-        Case(f"{name} of 2^20, {axis}", lambda library, name=name, dim=dim: reduction(library, name, dim), at_most=1.0)
-        for name in ("sum", "max")
-        for axis, dim in (("inner", 1), ("outer", 0))
     ),
     *(Case(f"matmul {n}x{n}", lambda library, n=n: square_matmul(library, n)) for n in (64, 512)),
 ]

@@ -25,7 +25,9 @@ from .cpu import Loop
 Axes = tuple[int, ...]
 
 SEGMENT = 1 << 17  # items of a unit: a multiple of what is worth handing to a thread, and 8 of them make 2^20
-THRESHOLD = 1 << 21  # items from which two threads win: 2^20 float32 are summed in 47 us, of which a handover takes half
+THRESHOLD = (
+    1 << 21
+)  # items from which two threads win: 2^20 float32 are summed in 47 us, of which a handover takes half
 TILE = 4096  # columns of a unit: their totals stay in the first-level cache
 NARROW = 64  # fewer columns than this are folded as several rows side by side
 WIDENED = 256  # columns that several narrow rows are taken together to

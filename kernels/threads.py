@@ -1,50 +1,53 @@
 """The pool that runs chunks of kernels on several threads.
 
 A kernel releases the interpreter lock and works on whatever slices it is given, so a large one is split into chunks: no
-second compiled form is needed. The chunks of a job lie in the open, and the calling thread takes one after another as
-the workers do; so a worker that wakes late, because another process has its core, costs nothing but its help.
+second compiled form is needed. The chunks of a call lie in the open: the caller takes one after another, and so do the
+workers. So a call ends whatever becomes of the workers (another process has their core, too few could be started, all
+are busy with other calls, the interpreter is shutting down), also one made within a worker. The pool is made at first
+use, and anew in a forked child, where the parent's threads do not exist.
 
-A worker that has just finished polls for the next job for some 50 us before it sleeps (`waiting`), and the caller polls for
-the last chunk: handing over takes 5-10 us instead of 30. Two threads add 2^20 float32 in 0.55 of the time of one.
-
-On Linux workers keep off the CPU that the caller is on. The scheduler wakes a thread where its waker runs, even with
-the other core idle, and the two would take turns: exp of 2^20 float32 every 3 ms took 350 us, one thread 290, now 220.
+A worker that has just finished polls for the next call for some 50 us before it sleeps (`waiting`), and the caller polls for
+the last chunk: handing over takes 5-10 us instead of 30. On Linux workers keep off the CPU that the caller is on: the
+scheduler wakes a thread where its waker runs, even with the other core idle, and the two would take turns. (exp of 2^20
+float32 every 0.3 ms: one thread 290 us, `ThreadPoolExecutor` with two 330, this pool 190.)
 
 (Numba's own `parallel=True` was tried: its OpenMP layer takes 2-4 us to start but stalls when a core is busy and kills
-a forked child; its workqueue layer aborts the process when two Python threads use it. So was `ThreadPoolExecutor`,
-which needs 30 us to hand over.)
+a forked child; its workqueue layer aborts the process when two Python threads use it. `concurrent.futures` takes longer
+to hand over a chunk, and when it cannot start a thread it raises after it has queued the chunk, which may run later
+nevertheless: twice, that is, if the caller runs it.)
 """
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import os
-import sys
+import queue
 import threading
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
 from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
 
 from . import waiting
+from .cpus import current_cpu, usable_cpus
 from .locks import fork_safe_lock
 
 THRESHOLD = 1 << 17
-STALL = 2e-4  # seconds
+SMALLEST_CHUNK = 1 << 16  # with many CPUs, handing over smaller ones would take longer than running them
 LONGEST_CHUNK = (
     1 << 19
 )  # beyond, chunks are smaller than a thread's share, so that threads of unequal speed end together
-
-_lock = fork_safe_lock()
-_pool: _Pool | None = None
-_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+STALL = 2e-4  # seconds without a core, from which on it pays to stay alone for a while
+MOST_SKIPPED = 64
 
 
+# ---------------------------------------------------------------------------------------------------- how many
 def get_num_threads() -> int:
-    """The number of threads that kernels use for large tensors. BLAS keeps its own."""
+    """The number of threads that kernels use for large tensors. BLAS keeps its own.
+
+    At first it is `OMP_NUM_THREADS` if that is set, else the number of CPUs that this process may use.
+    """
     return _threads
 
 
@@ -60,205 +63,232 @@ def set_num_threads(num: int) -> None:
         raise RuntimeError("set_num_threads expects a positive integer")
     if num != _threads:
         _threads = num
-        _forget_pool()
+        _new_pool().stop()
 
 
+def _initial_threads() -> int:
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # "4,2": for nested regions, says OpenMP
+    return int(wanted) if wanted.isdecimal() and int(wanted) else usable_cpus()
+
+
+_threads = _initial_threads()
+
+
+# ---------------------------------------------------------------------------------------------------- calls
 def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None:
     """Call `kernel(*operands)` in chunks: 1-D arrays of `size` items are sliced, numbers are passed on."""
-    count = _threads
-    if count == 1:
+    count = min(_threads, size // SMALLEST_CHUNK)
+    if count <= 1:
         kernel(*operands)
         return
     share = -(-size // count)
     step = max(min(share, LONGEST_CHUNK), -(-share // 4))
-
-    def chunk(index: int) -> None:
-        start = index * step
-        stop = start + step
-        kernel(*[x[start:stop] if x.__class__ is np.ndarray else x for x in operands])
-
-    run_parts(chunk, -(-size // step))
-
-
-def run_chunks(kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> None:
-    """Call `kernel(*chunk)` for each chunk of operands."""
-    run_parts(lambda index: kernel(*chunks[index]), len(chunks))
+    starts = range(0, size, step)
+    run_chunks(kernel, [[x[i : i + step] if x.__class__ is np.ndarray else x for x in operands] for i in starts])
 
 
 def split(kernel: Callable[[int, int], None], units: int) -> None:
     """Call `kernel(start, stop)` for parts of `range(units)`, one for each thread."""
     step = -(-units // _threads)
-    run_parts(lambda index: kernel(index * step, min((index + 1) * step, units)), -(-units // step))
+    run_chunks(kernel, [(start, min(start + step, units)) for start in range(0, units, step)])
 
 
-def run_parts(part: Callable[[int], None], count: int) -> None:
-    """Call `part(0)` ... `part(count - 1)`, in any order, on several threads. Each should take 20 us or more.
+def run_chunks(kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> None:
+    """Call `kernel(*chunk)` for each of the chunks, on several threads; all have ended when this returns or raises.
 
-    The calls must not depend on each other. They may raise: the others still run, then one of the exceptions is raised.
+    Raises what the first of the chunks that failed has raised.
     """
-    if _threads == 1 or count == 1:
-        for index in range(count):
-            part(index)
+    if len(chunks) == 1:
+        kernel(*chunks[0])
         return
-    pool = _get_pool()
-    job = _Job(part, count)
-    if pool.skipped:
-        pool.skipped -= 1
-        job.help()
-    else:
-        wall, busy = perf_counter(), thread_time()
-        pool.offer(job)
-        job.help()
-        job.wait()
-        pool.learn(perf_counter() - wall, thread_time() - busy)
-    job.raise_error()
+    call = _Call(kernel, chunks)
+    pool = _started_pool(len(chunks) - 1)
+    begin, begin_busy = perf_counter(), thread_time()
+    is_offered = pool.offer(call)
+    try:
+        call.help()
+        call.poll()
+    finally:  # after an interrupt, too: nothing may write to the operands any more
+        call.end()
+    if is_offered:
+        pool.learn(perf_counter() - begin, thread_time() - begin_busy)
+    call.raise_error()
 
 
-class _Job:
-    """Calls `part(index)` that threads take one after another."""
+class _Call:
+    """A call in chunks, which are run by whoever claims them."""
 
-    __slots__ = ("count", "error", "indices", "is_finished", "next_finished", "part", "rest")
+    __slots__ = ("chunks", "is_finished", "next_finished")
 
-    def __init__(self, part: Callable[[int], None], count: int) -> None:
-        self.part = part
-        self.count = count
-        # Advancing either is one step for the interpreter, so threads may share them.
-        self.indices = iter(range(count))
+    def __init__(self, kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> None:
+        self.chunks = [_Chunk(kernel, operands) for operands in chunks]
         self.next_finished = itertools.count(1).__next__
         self.is_finished = waiting.cell()
-        self.rest = threading.Lock()  # released when all parts are done
-        self.rest.acquire()
-        self.error: BaseException | None = None
 
     def help(self) -> None:
-        """Do parts until there are none left to take."""
-        for index in self.indices:
-            try:
-                self.part(index)
-            except BaseException as error:
-                self.error = error
-            if self.next_finished() == self.count:
+        """Run the chunks that nobody has claimed."""
+        for chunk in self.chunks:
+            if chunk.run() and self.next_finished() == len(self.chunks):
                 self.is_finished[0] = 1
-                self.rest.release()
 
-    def wait(self) -> None:
-        """Return when all parts are done, those that others took, too.
-
-        A KeyboardInterrupt may end this early. What is running still holds the arrays that it writes.
-        """
+    def poll(self) -> None:
+        """Wait for the last chunk without going to sleep, but not for long."""
         if not self.is_finished[0]:
             waiting.wait_for_change(self.is_finished, 0)
-            self.rest.acquire()
+
+    def end(self) -> None:
+        """Wait for the chunks that are being run; the others never will be."""
+        interrupt: KeyboardInterrupt | None = None
+        running = list(self.chunks)
+        while running:
+            try:
+                while running:
+                    running[-1].cancel()
+                    running.pop()
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
     def raise_error(self) -> None:
-        """Raise what a part raised."""
-        if self.error is not None:
-            raise self.error
+        """Raise what the first failed chunk has raised, if any has."""
+        error = next((chunk.error for chunk in self.chunks if chunk.error is not None), None)
+        if error is None:
+            return
+        try:
+            raise error
+        finally:  # no circle through the traceback may keep the operands alive
+            del error
+            for chunk in self.chunks:
+                chunk.error = None
 
 
+class _Chunk:
+    """One call of the kernel, made by whoever comes first: a worker or the caller."""
+
+    __slots__ = ("_lock", "_work", "error")
+
+    def __init__(self, kernel: Callable[..., None], operands: Sequence[Any]) -> None:
+        self._work: tuple[Callable[..., None], Sequence[Any]] | None = (kernel, operands)
+        self._lock = threading.RLock()  # re-entrant: an interrupt may come right after its holder has taken it
+        self.error: BaseException | None = None
+
+    def run(self) -> bool:
+        """Make the call, unless it was made or is being made; whether it was made now."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            work, self._work = self._work, None
+            if work is None:
+                return False
+            work[0](*work[1])
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._lock.release()
+        return True
+
+    def cancel(self) -> None:
+        """Wait for a call that is being made; one that has not begun never will."""
+        with self._lock:
+            self._work = None
+
+
+# ---------------------------------------------------------------------------------------------------- the pool
 class _Pool:
-    """Threads that wait for jobs. They are daemons: a process does not wait for them at its end."""
+    """Threads that take calls from a queue. They are daemons: none keeps the interpreter from ending."""
 
-    def __init__(self, workers: int) -> None:
-        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self.offered = waiting.cell()  # number of jobs so far
+    def __init__(self) -> None:
+        self.queue: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self.offered = waiting.cell()  # counts what was put into the queue
         self.workers: list[threading.Thread] = []
         self.avoided_cpu = -1
-        self.skipped = 0  # jobs that nobody is woken for, after one that stalled
-        self.last_skips = 0
-        for number in range(workers):
-            worker = threading.Thread(target=self._work, name=f"numgrad-{number + 1}", daemon=True)
-            try:
-                worker.start()
-            except RuntimeError:  # the interpreter is shutting down, or the system has no more threads
-                break
-            self.workers.append(worker)
+        self.skipped = 0  # calls to come that no worker is woken for
+        self.last_skipped = 0
+        self._can_grow = True
 
-    def offer(self, job: _Job) -> None:
-        """Wake workers for a job; it is not lost if they do not come: its owner does it alone."""
-        if _current_cpu is not None and (cpu := _current_cpu()) != self.avoided_cpu:
+    def grow(self, workers: int) -> None:
+        """Start threads until there are so many, or as many as the system lets us have."""
+        try:
+            while len(self.workers) < workers and self._can_grow:
+                worker = threading.Thread(target=self._work, name="numgrad", daemon=True)
+                worker.start()
+                self.workers.append(worker)
+                self.avoided_cpu = -1
+        except RuntimeError:
+            self._can_grow = False
+
+    def offer(self, call: _Call) -> bool:
+        """Wake workers for a call, unless they did harm of late; whether it was done."""
+        if self.skipped:
+            self.skipped -= 1
+            return False
+        if current_cpu is not None and (cpu := current_cpu()) != self.avoided_cpu:
             self._keep_off(cpu)
-        for _ in range(min(len(self.workers), job.count - 1)):
-            self.jobs.put(job)
+        for _ in range(min(len(self.workers), len(call.chunks) - 1)):
+            self.queue.put(call)
         self.offered[0] += 1
+        return True
 
     def learn(self, wall: float, busy: float) -> None:
-        """Note how many seconds a job took, and for how many of them its owner had a core.
+        """Note how many seconds a call took, and for how many of them the caller had a core.
 
         It has one for half of the time at least, unless other processes want the cores: then a worker may lose its own in
-        the middle of a part, or worse, of a step for which it holds the interpreter lock, and all wait for some
-        milliseconds. Help does harm then, so the next 4, 8, ... 64 jobs go without.
+        the middle of a chunk, or worse, of a step for which it holds the interpreter lock, and all wait for some
+        milliseconds. Help does harm then, so the next 4, 8, ... 64 calls go without.
         """
         if wall > 2 * busy + STALL:
-            self.last_skips = self.skipped = min(max(2 * self.last_skips, 4), 64)
+            self.last_skipped = self.skipped = min(max(2 * self.last_skipped, 4), MOST_SKIPPED)
         else:
-            self.last_skips //= 2
+            self.last_skipped //= 2
 
-    def close(self) -> None:
-        """Let the workers end, after what was offered before."""
+    def stop(self) -> None:
+        """Let the threads end when they have done what is in the queue."""
         for _ in self.workers:
-            self.jobs.put(None)
+            self.queue.put(None)
         self.offered[0] += 1
 
     def _work(self) -> None:
         while True:
             offered = int(self.offered[0])
-            if self.jobs.empty():
+            if self.queue.empty():
                 waiting.wait_for_change(self.offered, offered)
-            job = self.jobs.get()
-            if job is None:
+            call = self.queue.get()
+            if call is None:
                 return
-            job.help()
-            del job  # and with it the arrays
+            call.help()
+            del call  # and with it the operands
 
     def _keep_off(self, cpu: int) -> None:
         self.avoided_cpu = cpu
         others = os.sched_getaffinity(0) - {cpu}
-        if not others:
-            return
-        for worker in self.workers:
+        for worker in self.workers if others else ():
             try:
                 os.sched_setaffinity(worker.native_id or 0, others)
             except OSError:  # a sandbox may forbid it
                 return
 
 
-def _find_current_cpu() -> Callable[[], int] | None:
-    """The C library's `sched_getcpu`, where workers can be kept off a CPU."""
-    if sys.platform != "linux":
-        return None
-    try:
-        return ctypes.PyDLL(None).sched_getcpu  # 0.1 us; CDLL would let go of the interpreter lock
-    except (AttributeError, OSError):
-        return None
+_lock = fork_safe_lock()
+_pool = _Pool()
 
 
-_current_cpu = _find_current_cpu()
-
-
-def _get_pool() -> _Pool:
-    global _pool
+def _started_pool(workers: int) -> _Pool:
     pool = _pool
-    if pool is None:
+    if len(pool.workers) < min(workers, _threads - 1):
         with _lock:
-            if _pool is None:
-                _pool = _Pool(_threads - 1)
             pool = _pool
+            pool.grow(min(workers, _threads - 1))
     return pool
 
 
-def _forget_pool() -> None:
+def _new_pool() -> _Pool:
+    """Begin with no threads again; the pool that was."""
     global _pool
     with _lock:
-        pool, _pool = _pool, None
-    if pool is not None:
-        pool.close()
-
-
-def _after_fork() -> None:
-    global _pool
-    _pool = None
+        last, _pool = _pool, _Pool()
+    return last
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_new_pool)  # the parent's threads are not there

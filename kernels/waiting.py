@@ -63,8 +63,10 @@ def _atomic_load() -> Any:
 
 @functools.cache
 def _compiled() -> Callable[..., None]:
-    from numba import types
+    from numba import config, types
 
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set when Numba reads its environment
+        return lambda *arguments: None  # then kernels hold the interpreter lock, and there is nothing to wait for
     signature = (types.Array(types.int64, 1, "C"), types.int64, types.int64, types.int64)
     return cache.compiled(_TEXT.format(package=__package__), "wait", signature)
 

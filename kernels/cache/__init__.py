@@ -14,15 +14,18 @@ that cannot be written.)
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import linecache
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from . import entries, place
@@ -47,7 +50,7 @@ def compiled(text: str, name: str, signature: tuple[Any, ...]) -> Callable[..., 
         numba.core.errors.NumbaError: what the compiler has to say about the text.
     """
     key = hashlib.sha256(f"{text}\0{name}\0{signature}".encode()).hexdigest()[:32]
-    with _compiler_lock():
+    with _interrupts_deferred(), _compiler_lock():
         found = _compiled.get(key)
         if found is None:
             found = _compiled[key] = _read_or_compile(key, text, name, signature)
@@ -57,9 +60,8 @@ def compiled(text: str, name: str, signature: tuple[Any, ...]) -> Callable[..., 
 def load_module(text: str) -> ModuleType:
     """The module with this source text, run once. Debuggers and tracebacks find its text."""
     name = _module_name(hashlib.sha256(text.encode()).hexdigest()[:32])
-    with (
-        _compiler_lock()
-    ):  # a module is in sys.modules before its text has run: another thread must not see it half made
+    # A module is in sys.modules before its text has run: another thread must not see it half made.
+    with _compiler_lock():
         return sys.modules.get(name) or _run(name, text)
 
 
@@ -125,6 +127,27 @@ def _warn_once(about: str, text: str) -> None:
     if about not in _warned:
         _warned.add(about)
         warnings.warn(f"numgrad: {text}", RuntimeWarning, stacklevel=2)
+
+
+@contextlib.contextmanager
+def _interrupts_deferred() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of a compilation.
+
+    Within it, an interrupt is swallowed where LLVM calls back into Python (1 in 30 of those sent at random times), which
+    leaves a kernel that cannot be kept.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    received: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if received:
+            handler(*received[-1])
 
 
 @functools.cache
