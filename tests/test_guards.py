@@ -106,6 +106,24 @@ def test_in_place(dtype: str) -> None:
     np.testing.assert_array_equal(x, expected)
 
 
+@pytest.mark.parametrize("size", [1, 7, 67, 3000])
+def test_the_output_may_be_any_of_the_inputs(size: int) -> None:
+    """Kernels are compiled as if arrays did not overlap: vector bodies and remainders must not notice that they do."""
+
+    def mixed(x, y):
+        return math.exp(x) * y - math.cos(x + y)
+
+    x, y = np.random.default_rng(0).uniform(-2, 2, (2, size))
+    kernel = cpu.flat_plan(lower(mixed), x.dtype, (x.dtype,), "vv").kernel
+    for first, second in ((x, y), (x, x)):
+        expected = computed(lower(mixed), first, second, dtype="float64")
+        for place in range(2):
+            written = first.copy()
+            operands = [written, written] if second is first else [written, second.copy()]
+            kernel(*operands, operands[place])
+            np.testing.assert_array_equal(operands[place], expected)
+
+
 @DTYPES
 def test_first_and_second_derivative(dtype: str) -> None:
     x = among_ordinary(LARGE[dtype], dtype)
