@@ -6,6 +6,7 @@ Expected values are mpmath's. Arguments are a few large ones among ordinary ones
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -204,6 +205,18 @@ def test_kernels_without_such_functions_are_not_guarded() -> None:
     assert "is_beyond" not in cpu.kernel_source(lower(plain), "float32", "v", "flat")
     assert "is_beyond" in cpu.kernel_source(lower(wave), "float32", "v", "flat")
     assert "is_beyond" not in cpu.kernel_source(lower(wave), "int64", "v", "flat")
+
+
+@ulp.needs_x86
+@pytest.mark.parametrize(("pattern", "form"), [("v", "flat"), ("f", "rows")])
+def test_the_guard_and_the_loop_it_allows_are_vectorised(pattern: str, form: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(cpu.kernel_source(lower(wave), "float32", pattern, form), namespace)
+    ones = np.ones((3,) if form == "flat" else (3, 3), np.float32)
+    namespace["kernel"](ones, ones.copy())
+    (assembly,) = namespace["kernel"].inspect_asm().values()
+    assert re.search(r"\bv?cmp\w*ps\s.*%[xyz]mm", assembly), "the comparison with the limit"
+    assert re.search(r"\bv?(mul|fn?m(add|sub)\d+)pd\s.*%[xyz]mm", assembly), "the polynomial, which is in float64"
 
 
 def test_a_function_with_a_loop_uses_the_c_library_throughout() -> None:
