@@ -216,7 +216,7 @@ def kernel_source(function: scalar_ir.Function, dtype: str, pattern: str, form: 
     header = f"@_kernel\ndef kernel({', '.join(name for name, _ in inputs + outputs)}):"
     text = "\n".join([spelled.text, "", header, *_indented([*casts, *lines]), ""])
     title = f"{function.name}, {dtype}, {form} {pattern}"
-    return with_header(text, title, dtype, noalias=function.outputs > 1)
+    return with_header(text, title, dtype, noalias=True)
 
 
 @functools.cache

@@ -13,7 +13,8 @@ They are for compiled code only: calling one from Python is an error.
 
 Each function has one body for float32 and float64, made by a factory for a `Format`. Errors stay within 2 ulp on the
 whole range (where a function says otherwise, in its docstring, within that), with subnormals as input and output,
-signed zeros, infinities and NaN, whether or not the machine fuses multiply-adds. Nothing is ever raised.
+signed zeros, infinities and NaN, whether or not the machine fuses multiply-adds. Nothing is ever raised. sin, cos
+and tan are limited to arguments up to `LIMITS`; kernels/guards.py keeps generated kernels within them.
 
 They compile without fastmath except `contract`: no step here relies on a product being rounded before it is added.
 `reassoc` would undo the two-part ln 2, `nnan` and `ninf` would break the special values. LLVM keeps the flags with the

