@@ -15,13 +15,15 @@ import atexit
 import functools
 import hashlib
 import importlib.util
+import itertools
+import linecache
 import os
 import shutil
 import stat
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +31,7 @@ from typing import Any
 from .locks import fork_safe_lock
 
 _lock = fork_safe_lock()
+_serial = itertools.count()
 
 
 def load_module(text: str) -> ModuleType:
@@ -57,6 +60,17 @@ def _import_module(name: str, text: str) -> ModuleType:
     except BaseException:
         sys.modules.pop(name, None)
         raise
+    return module
+
+
+def transient_module(text: str, names: Mapping[str, Any]) -> ModuleType:
+    """A module of this process only, with values bound to `names` that its text leaves open. Nothing goes to disk."""
+    name = f"_numgrad_transient_{next(_serial)}"
+    module = ModuleType(name)
+    vars(module).update(names)
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for tracebacks
+    exec(compile(text, file, "exec"), vars(module))
     return module
 
 

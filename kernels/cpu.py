@@ -19,6 +19,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ _T = np.{dtype}
 _A = np.{accumulator}  # what sums are kept in
 _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinline=True,
             no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_kernel = njit(error_model="numpy", nogil=True, fastmath={flags}, cache=True, no_cfunc_wrapper=True)
+_kernel = njit(error_model="numpy", nogil=True, fastmath={flags}, cache={cached}, no_cfunc_wrapper=True)
 
 '''
 _REAL = ("float32", "float64")
@@ -88,7 +89,7 @@ def _dialect(dtype: str) -> scalar_ir.Dialect:
     return scalar_ir.Dialect("cpu", "@_jit", "_T", functions)
 
 
-def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}') -> str:
+def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}', cached: bool = True) -> str:
     """The text of a module: what `text` uses of NumPy, Numba and the vector math is imported above it."""
     lines = []
     if dtype in _REAL:
@@ -100,6 +101,7 @@ def _with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}')
     header = _HEADER.format(
         title=title,
         flags=flags,
+        cached=cached,
         imports="\n".join(lines),
         dtype="bool_" if dtype == "bool" else dtype,
         accumulator="float64" if dtype in _REAL else "int64",
@@ -150,7 +152,41 @@ def kernel_source(function: scalar_ir.Function, dtype: str, pattern: str, form: 
         lines += [f"        {o}_row = {o}[i]" for o in outputs]
         lines += ["        for j in range(out0.shape[1]):", f"            {targets} = {call.format(arguments)}"]
     text = printed + "\n\n" + "\n".join(lines) + "\n"
-    return _with_header(text, f"{function.name}, {dtype}, {form} {pattern}", dtype)
+    title = f"{function.name}, {dtype}, {form} {pattern}"
+    return _with_header(text, title, dtype, cached=scalar_ir.is_cacheable(function))
+
+
+_SCALAR = """
+
+@njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, cache={cached}, forceinline=True)
+def {name}_scalar({parameters}):
+{casts}    return {name}({parameters})
+"""
+
+
+def scalar_source(function: scalar_ir.Function, dtype: str) -> tuple[str, str]:
+    """The text of a module that holds a scalar function by itself, for other compiled code, and its name there."""
+    printed, names = scalar_ir.print_module([function], dtype, _dialect(dtype))
+    cached = scalar_ir.is_cacheable(function)
+    real = [name for name, kind in function.kinds.items() if kind == "real"]
+    casts = "".join(f"    {name} = _T({name})\n" for name in real)
+    parameters = ", ".join(function.parameters)
+    text = printed + _SCALAR.format(name=names[function], parameters=parameters, casts=casts, cached=cached)
+    title = f"{function.name}, {dtype}, for compiled code"
+    return _with_header(text, title, dtype, cached=cached), f"{names[function]}_scalar"
+
+
+def loaded(function: scalar_ir.Function, text: str) -> ModuleType:
+    """The module with a text printed of `function`: from disk, unless the function is not to be kept there."""
+    if scalar_ir.is_cacheable(function):
+        return cache.load_module(text)
+    from numba import njit
+
+    implementations = {
+        name: implementation if hasattr(implementation, "py_func") else njit(implementation)
+        for name, implementation in scalar_ir.bindings(function).items()
+    }
+    return cache.transient_module(text, implementations)
 
 
 @functools.cache
@@ -162,7 +198,8 @@ def _kernel(
 
     # The signature is part of the text: two of one text would write one cache entry at the same time.
     signature = ", ".join(out.name for out in outputs)
-    module = cache.load_module(f"{kernel_source(function, dtype.name, pattern, form)}\n# outputs: {signature}\n")
+    text = f"{kernel_source(function, dtype.name, pattern, form)}\n# outputs: {signature}\n"
+    module = loaded(function, text)
     arguments = []
     for parameter, letter in zip(function.parameters, pattern, strict=True):
         kind = function.kinds.get(parameter, "real")

@@ -205,8 +205,11 @@ def _is_condition(node: ast.expr) -> bool:
 
 _DESCRIPTIONS = {
     "Subscript": "indexing", "List": "a list", "Dict": "a dict", "Set": "a set", "ListComp": "a comprehension",
-    "GeneratorExp": "a comprehension", "Tuple": "a tuple (other than returned)", "JoinedStr": "a string",
-    "Lambda": "a nested function", "FunctionDef": "a nested function", "ClassDef": "a class", "Try": "try/except",
+    "DictComp": "a comprehension", "SetComp": "a comprehension", "GeneratorExp": "a comprehension",
+    "Tuple": "a tuple (other than returned)", "JoinedStr": "an f-string", "Starred": "a starred expression",
+    "Lambda": "a nested function", "FunctionDef": "a nested function", "AsyncFunctionDef": "a nested function",
+    "ClassDef": "a class", "Try": "try/except", "TryStar": "try/except", "AsyncFor": "async for",
+    "AsyncWith": "async with", "Await": "await", "YieldFrom": "yield",
     "Raise": "raise", "With": "with", "Assert": "assert", "Global": "global", "Nonlocal": "nonlocal", "Delete": "del",
     "Import": "import", "ImportFrom": "import", "Match": "match", "Yield": "yield",
     "NamedExpr": "an assignment expression",

@@ -20,9 +20,11 @@ from .scalar_function import (
     ROUNDINGS,
     Function,
     Names,
+    Opaque,
     Operand,
     Statement,
-    callees,
+    bindings,
+    closure,
     error_at,
     join,
     literal_kind,
@@ -259,9 +261,12 @@ class _Printer:
         callee = statement.callee
         assert callee is not None
         wanted = (callee.kinds[name] for name in callee.parameters)
-        return self.applied(
+        text = self.applied(
             self.names[callee], [self.operand(a, k) for a, k in zip(statement.args, wanted, strict=True)]
         )
+        if isinstance(callee, Opaque):  # compiled apart, it may answer in another dtype
+            return _Text(f"{self.dialect.cast}({text.text})", _ATOM, text.names)
+        return text
 
     def applied(self, function: str, args: Sequence[_Text]) -> _Text:
         return _Text(f"{function}({', '.join(arg.text for arg in args)})", _ATOM, _all_names(args))
@@ -449,18 +454,13 @@ def print_module(functions: Sequence[Function], dtype: str, dialect: Dialect) ->
     Raises:
         DifferentiationError: Bitwise operators on reals, and `dtype` is not an integer type.
     """
-    names: dict[Function, str] = {}
-    fresh = Names(_BUILTINS | {dialect.cast, dialect.decorator.lstrip("@"), *dialect.functions.values()})
-
-    def visit(function: Function) -> None:
-        if function not in names:
-            for callee in callees(function):
-                visit(callee)
-            names[function] = fresh(function.name)
-
-    for function in functions:
-        visit(function)
-    text = "\n\n".join(_Printer(function, dtype, dialect, names).source() for function in names)
+    parts = closure(functions)
+    names: dict[Function, str] = {part: part.spelling for part in parts if isinstance(part, Opaque)}
+    taken = {dialect.cast, dialect.decorator.lstrip("@"), *dialect.functions.values(), *names.values()}
+    fresh = Names(_BUILTINS | taken)
+    printed = [part for part in parts if part not in names]
+    names |= {part: fresh(part.name) for part in printed}
+    text = "\n\n".join(_Printer(part, dtype, dialect, names).source() for part in printed)
     return text, names
 
 
@@ -471,7 +471,7 @@ def as_python(function: Function) -> Callable[..., Any]:
     """
     if "python" not in function.memo:
         text, names = print_module([function], "float64", PYTHON)
-        namespace: dict[str, Any] = {"math": math, "_T": float}
+        namespace: dict[str, Any] = {"math": math, "_T": float, **bindings(function)}
         exec(compile(text, f"<{function.name}>", "exec"), namespace)
         result = namespace[names[function]]
         result.__doc__ = text

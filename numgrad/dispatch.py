@@ -15,6 +15,7 @@ from .autograd import variable
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_writable, rebase
 from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan
+from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.variable import CLASSES, ViewInfo, wrap
 from .device import PLAIN, device
 from .dtype import FROM_NUMPY
@@ -217,9 +218,14 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if inputs[op.inputs.index(name)].__class__ not in CLASSES:
             raise not_a_tensor(op, name, inputs[op.inputs.index(name)])
     where = device_of(op, inputs)
-    compute, result_dtype = resolve_dtypes(op, inputs)
+    compute, result_dtypes = resolve_dtypes(op, inputs)
     shape = broadcast(op, inputs)
     operands = [kernel_operand(x, where) for x in inputs]
+    if op.outputs != 1:
+        if out is not None:
+            raise TypeError(f"{op.name}() has {op.outputs} outputs: out= is for functions with one")
+        return _several_elementwise(op, inputs, operands, shape, compute, result_dtypes, where)
+    result_dtype = result_dtypes[0]
     in_place = out is not None and out is inputs[0]
     if out is None:
         loops = where.kernels()
@@ -263,6 +269,37 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         rebase(out, node)
         return out
     return wrap(target, where, (node, 0))
+
+
+def _several_elementwise(
+    op: ElementwiseOp,
+    inputs: tuple[Any, ...],
+    operands: list[Any],
+    shape: tuple[int, ...],
+    compute: Any,
+    dtypes: tuple[Any, ...],
+    where: device,
+) -> tuple[Any, ...]:
+    """The rest of `_elementwise` for an op with several outputs; those of integers and bools have no gradient."""
+    loops = where.kernels()
+    targets = [_allocate(loops, inputs, shape, dtype, where) for dtype in dtypes]
+    edges, mask = _edges(op, inputs, where)
+    if 0 not in shape:
+        loops.map(op.scalar, compute, operands, targets)
+    if not mask:
+        return tuple(wrap(target, where) for target in targets)
+    recorder = op.recorders.get((compute, mask))
+    if recorder is None:
+        recorder = op.recorders[compute, mask] = SeveralRecorder(op, mask, compute)
+    saved = [operands[i] if i >= 0 else targets[OUT - i] for i in recorder.saves]
+    node = elementwise_node(node_class(op, SeveralNode), recorder, edges, saved, where)
+    node.meta = _input_meta(inputs, operands, shape, compute, targets[0])
+    if any(versions := _versions(saved)):
+        node.versions = versions
+    return tuple(
+        wrap(target, where, (node, k) if kind == "real" else None)
+        for k, (target, kind) in enumerate(zip(targets, op.output_kinds, strict=True))
+    )
 
 
 def _remember_flat_plan(

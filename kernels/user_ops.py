@@ -1,0 +1,233 @@
+"""What users add to the language of scalar functions: elementwise ops of their own, and derivatives of compiled functions.
+
+Both are made by the machinery of numgrad's own ops. They differ in three ways: nothing of them is in the op table, a
+function is lowered when it is declared (so that an error shows where the function is written), and other scalar
+functions that call it use the gradients that it declares.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import linecache
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import derive, lower
+from .registry import ElementwiseOp
+from .scalar_expression import PRIMITIVES
+from .scalar_function import DifferentiationError, Function, Opaque, Statement, error_at
+from .scalar_ir import output_kinds
+
+_RESULTS = ("float", "same")
+_serial = itertools.count()
+
+
+class UserOp(ElementwiseOp):
+    """An elementwise op from a user's function; see `numgrad.elementwise` for the options.
+
+    Attributes:
+        defaults: for each input its default, `inspect.Parameter.empty` if it has none.
+        nondiff: inputs that no gradient goes to.
+    """
+
+    takes_arrays = True
+
+    def __init__(
+        self, function: Callable[..., Any], *, name: str | None, result: str, nondiff: Sequence[str], cache: bool
+    ) -> None:
+        if result not in _RESULTS:
+            raise ValueError(f"result must be one of {', '.join(map(repr, _RESULTS))}, not {result!r}")
+        python = lower.plain_function(function)
+        lowered = lower.lower(python)
+        scalar = Function(
+            lowered.name, lowered.parameters, lowered.body, lowered.outputs, lowered.kinds, lowered.file, cache
+        )
+        super().__init__(
+            scalar,
+            name=name or python.__name__.strip("<>"),  # of a lambda, too
+            doc=python.__doc__,
+            result=result,
+            tensors=(),
+            plain=tuple(nondiff),
+            memory_bound=True,
+        )
+        self.nondiff = tuple(nondiff)
+        self.defaults = _defaults(python, scalar)
+        self.output_kinds = tuple("real" if kind == "whole" else kind for kind in output_kinds(scalar))
+        self.differentiable = "real" in self.output_kinds
+        self._check_names(python)
+        for name in self.nondiff:
+            zero = [Statement("return", (), (0.0,))]
+            parameters = (*self.inputs, *self.result_names)
+            constant = Function(f"{scalar.name}_by_{name}", parameters, zero, 1, scalar.kinds)
+            scalar.partials[name] = (constant,) * self.outputs
+
+    def _check_names(self, python: Any) -> None:
+        code = python.__code__
+        if not self.inputs:
+            raise error_at(
+                f"'{self.name}' takes no numbers: there is nothing to map it over",
+                code.co_filename,
+                code.co_firstlineno,
+            )
+        for taken in self.result_names:
+            if taken in self.inputs:
+                raise error_at(
+                    f"a parameter cannot be called '{taken}': that is the result; give it another name",
+                    code.co_filename,
+                    code.co_firstlineno,
+                )
+        for name in self.nondiff:
+            if name not in self.inputs:
+                raise ValueError(f"nondiff names '{name}', which is no parameter of {self.name}(): {self.inputs}")
+
+    def grad(self, name: str, *, composite: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Declare the gradient for input `name`; it counts wherever the function is called from.
+
+        Raises:
+            ValueError: no such input, or one that has no gradient.
+            RuntimeError: the gradient has been derived already, or another function calls this one.
+            DifferentiationError: the gradient is no scalar function.
+        """
+        if name in self.nondiff or self.scalar.kinds.get(name, "real") != "real":
+            raise ValueError(f"{self.name}(): '{name}' has no gradient that could be declared")
+
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            if self.scalar.memo.get("called") or self._backwards:
+                raise RuntimeError(
+                    f"{self.name}() is in use with its derived gradient: declare gradients right after the function"
+                )
+            before = self.rules.pop(name, None)
+            try:
+                super(UserOp, self).grad(name)(function)
+                partials = tuple(self._partial(name, k) for k in range(self.outputs))
+            except BaseException:
+                self.rules.pop(name, None)
+                if before is not None:
+                    self.rules[name] = before
+                raise
+            self.scalar.partials[name] = partials
+            return function
+
+        return declare
+
+    def _partial(self, name: str, output: int) -> Function:
+        """The derivative of one output by an input, from the declared gradient: that for an incoming gradient of 1."""
+        rule = self.rules[name]
+        if rule.scalar.outputs != 1:
+            raise DifferentiationError(f"the gradient of '{name}' must be one number")
+        unit = {g: 1.0 if k == output else 0.0 for k, g in enumerate(self.gradient_names)}
+        arguments = [unit.get(n, n) for n in rule.reads]
+        parameters = (*self.inputs, *self.result_names)
+        return derive.combine(
+            f"{self.scalar.name}_by_{name}", parameters, [(rule.scalar, arguments)], self.scalar.kinds
+        )
+
+
+def _defaults(python: Any, scalar: Function) -> tuple[Any, ...]:
+    """The default of each parameter, checked."""
+    parameters = inspect.signature(python).parameters
+    found = []
+    for name in scalar.parameters:
+        default = parameters[name].default
+        kind = scalar.kinds[name]
+        if isinstance(default, np.generic):
+            default = default.item()
+        is_empty = default is inspect.Parameter.empty
+        if not is_empty and (
+            not isinstance(default, bool | int | float) or (kind != "real" and isinstance(default, float))
+        ):
+            wanted = "number" if kind == "real" else kind
+            code = python.__code__
+            raise error_at(f"the default of '{name}' is not a {wanted}", code.co_filename, code.co_firstlineno)
+        found.append(default)
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------------------- registered derivatives
+def register_derivative(
+    function: Callable[..., Any],
+    *derivatives: str | float | Callable[..., Any],
+    args: str | Sequence[str] | None = None,
+) -> None:
+    """Declare the derivative of a compiled function, which scalar functions may then call.
+
+    Args:
+        function: what `numba.njit` made, a Python function that it can compile, or a function of `math`. It takes and
+            returns real numbers.
+        derivatives: the partial derivative by each argument: an expression in the arguments and the result `r`, as
+            text (functions of `math` go by their bare names); a number; or a Python function whose parameters are named
+            among those.
+        args: names of the arguments, `"a b"`; those of the function by default.
+
+    Functions that were declared before are not changed. Kernels that call an `njit` function are compiled anew in each
+    process: what such a function does is not in their text, so nothing on disk could be trusted.
+
+    Raises:
+        TypeError: `function` cannot be called from compiled code.
+        ValueError: as many derivatives as arguments are needed; or the function has a derivative already.
+        DifferentiationError: a derivative is no scalar function.
+    """
+    name = getattr(function, "__name__", "")
+    in_math = getattr(math, name, None) is function
+    if hasattr(function, "scalar_function"):
+        raise TypeError(f"{name} is an elementwise function: declare its gradient with @{name}.grad(...)")
+    if not (in_math or inspect.isfunction(getattr(function, "py_func", function))):
+        raise TypeError(
+            f"{function!r} is neither compiled by numba.njit nor a function of math: wrap it in a function that is"
+        )
+    if function in PRIMITIVES:
+        raise ValueError(f"the derivative of '{name}' is known already")
+    names = _argument_names(function, args)
+    if len(names) != len(derivatives):
+        raise ValueError(
+            f"'{name}' takes {len(names)} arguments ({' '.join(names)}), but {len(derivatives)} derivatives are given"
+        )
+    if "r" in names or len(set(names)) != len(names):
+        raise ValueError(f"arguments need names of their own, and 'r' is the result: {' '.join(names)}")
+    spelling = f"math.{name}" if in_math else f"_{name}_{next(_serial)}"
+    opaque = Opaque(name, names, spelling, function)
+    for argument, derivative in zip(names, derivatives, strict=True):
+        rule = _lowered_rule(derivative, f"derivative of {name} by {argument}", (*names, "r"))
+        partial = derive.combine(f"{name}_by_{argument}", (*names, "r"), [(rule, rule.parameters)])
+        opaque.partials[argument] = (partial,)
+    lower.REGISTERED[function] = opaque
+    lower.forget()
+
+
+def _argument_names(function: Any, args: str | Sequence[str] | None) -> tuple[str, ...]:
+    if args is None:
+        try:
+            return tuple(inspect.signature(getattr(function, "py_func", function)).parameters)
+        except ValueError:  # some of math tell nobody
+            raise ValueError(
+                f"the arguments of '{function.__name__}' have no names: give them, such as args='a b'"
+            ) from None
+    return tuple(args.replace(",", " ").split()) if isinstance(args, str) else tuple(args)
+
+
+def _lowered_rule(derivative: Any, title: str, readable: tuple[str, ...]) -> Function:
+    """A partial derivative as a scalar function of names among `readable`."""
+    if isinstance(derivative, bool | int | float):
+        derivative = repr(float(derivative))
+    if isinstance(derivative, str):
+        text = f"def partial({', '.join(readable)}):\n    return {derivative.strip()}\n"
+        file = f"<{title} {next(_serial)}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the front end looks
+        scope: dict[str, Any] = {**vars(math), "digamma": derive.digamma}
+        try:
+            exec(compile(text, file, "exec"), scope)
+        except SyntaxError as error:
+            raise DifferentiationError(f"the {title} is no expression: {derivative!r} ({error.msg})") from None
+        derivative = scope["partial"]
+    rule = lower.lower(derivative)
+    for name in rule.parameters:
+        if name not in readable:
+            raise ValueError(f"the {title} reads {name!r}, which is none of {readable}")
+    if rule.outputs != 1:
+        raise DifferentiationError(f"the {title} must be one number")
+    return rule
