@@ -160,18 +160,29 @@ _SCALAR = """
 
 @njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, cache={cached}, forceinline=True)
 def {name}_scalar({parameters}):
-{casts}    return {name}({parameters})
+{casts}    return {name}({arguments})
 """
 
 
-def scalar_source(function: scalar_ir.Function, dtype: str) -> tuple[str, str]:
-    """The text of a module that holds a scalar function by itself, for other compiled code, and its name there."""
+def scalar_source(function: scalar_ir.Function, dtype: str, defaults: Sequence[Any] = ()) -> tuple[str, str]:
+    """The text of a module that holds a scalar function by itself, for other compiled code, and its name there.
+
+    `defaults` are those of the last parameters.
+    """
     printed, names = scalar_ir.print_module([function], dtype, _dialect(dtype))
     cached = scalar_ir.is_cacheable(function)
     real = [name for name, kind in function.kinds.items() if kind == "real"]
     casts = "".join(f"    {name} = _T({name})\n" for name in real)
-    parameters = ", ".join(function.parameters)
-    text = printed + _SCALAR.format(name=names[function], parameters=parameters, casts=casts, cached=cached)
+    required = len(function.parameters) - len(defaults)
+    spelled = [f"={scalar_ir.spelled(default)}" for default in defaults]
+    parameters = ", ".join(n + s for n, s in zip(function.parameters, [""] * required + spelled, strict=True))
+    text = printed + _SCALAR.format(
+        name=names[function],
+        parameters=parameters,
+        casts=casts,
+        arguments=", ".join(function.parameters),
+        cached=cached,
+    )
     title = f"{function.name}, {dtype}, for compiled code"
     return _with_header(text, title, dtype, cached=cached), f"{names[function]}_scalar"
 

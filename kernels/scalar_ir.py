@@ -19,7 +19,7 @@ from .scalar_function import (
     pruned,
     reads,
 )
-from .scalar_printer import PYTHON, Dialect, as_python, print_module
+from .scalar_printer import PYTHON, Dialect, as_python, print_module, spelled
 
 __all__ = [
     "PYTHON",
@@ -36,4 +36,5 @@ __all__ = [
     "print_module",
     "pruned",
     "reads",
+    "spelled",
 ]

@@ -242,7 +242,7 @@ class _Printer:
             text = repr(int(value)) if value == int(value) else repr(float(value))
         else:
             value = float(value)
-            text = repr(value) if math.isfinite(value) else _nonfinite(value)
+            text = spelled(value)
             if not (self.bare_floats or self.integral):
                 return _Text(f"{self.dialect.cast}({text})", _ATOM, frozenset(), factors)
         return _Text(text, _UNARY if text.startswith("-") else _ATOM, frozenset(), factors)
@@ -383,7 +383,10 @@ def _all_names(texts: Iterable[_Text]) -> frozenset[str]:
     return frozenset().union(*(text.names for text in texts))
 
 
-def _nonfinite(value: float) -> str:
+def spelled(value: bool | int | float) -> str:
+    """A number as source text that needs no more than `math`."""
+    if math.isfinite(value):
+        return repr(value)
     return "math.nan" if math.isnan(value) else "math.inf" if value > 0 else "-math.inf"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,9 +53,9 @@ def _is_real(op: ElementwiseOp, name: str) -> bool:
     return op.scalar.kinds.get(name, "real") == "real"
 
 
-def jitted(function: scalar_ir.Function, dtype: np.dtype) -> Any:
+def jitted(function: scalar_ir.Function, dtype: np.dtype, defaults: Sequence[Any] = ()) -> Any:
     """The Numba function that computes a scalar function in a dtype, for use in other compiled code."""
-    text, name = cpu.scalar_source(function, dtype.name)
+    text, name = cpu.scalar_source(function, dtype.name, defaults)
     return getattr(cpu.loaded(function, text), name)
 
 

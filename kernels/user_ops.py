@@ -182,6 +182,8 @@ def register_derivative(
         )
     if function in PRIMITIVES:
         raise ValueError(f"the derivative of '{name}' is known already")
+    if in_math:
+        _check_compiled(function)
     names = _argument_names(function, args)
     if len(names) != len(derivatives):
         raise ValueError(
@@ -197,6 +199,20 @@ def register_derivative(
         opaque.partials[argument] = (partial,)
     lower.REGISTERED[function] = opaque
     lower.forget()
+
+
+def _check_compiled(function: Any) -> None:
+    """Raise TypeError for a function of `math` that Numba does not have."""
+    from numba.core.errors import NumbaError
+    from numba.core.registry import cpu_target
+
+    cpu_target.typing_context.refresh()
+    try:
+        cpu_target.typing_context.resolve_value_type(function)
+    except (NumbaError, ValueError):
+        raise TypeError(
+            f"Numba cannot compile math.{function.__name__}: register a function made by numba.njit that does the same"
+        ) from None
 
 
 def _argument_names(function: Any, args: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -120,9 +120,16 @@ class Elementwise:
     def scalar(self) -> Any:
         """The function for single numbers, compiled by Numba's `njit`, to be called from other compiled code.
 
-        It computes in float64 as Python does, except that 1/0 is infinite instead of an error.
+        It computes in float64 as Python does, except that 1/0 is infinite instead of an error. In compiled code the
+        elementwise function may be called itself: it stands for this one.
         """
-        return standalone.jitted(self.op.scalar, float64.numpy)
+        empty = inspect.Parameter.empty
+        required = max((i for i, default in enumerate(self.op.defaults, 1) if default is empty), default=0)
+        return standalone.jitted(self.op.scalar, float64.numpy, self.op.defaults[required:])
+
+    @property
+    def _numba_type_(self) -> Any:  # Numba asks values that it does not know for this
+        return self.scalar._numba_type_
 
     @property
     def ufunc(self) -> Any:
