@@ -280,16 +280,17 @@ def loop(function: Callable[..., Any] | None = None, *, reassoc: bool = False) -
 
 # ---------------------------------------------------------------------------------------------------- elementwise
 class FlatPlan:
-    """A compiled flat kernel bound to its output dtype: the fast path of the dispatcher.
+    """A compiled flat kernel bound to its output dtypes: the fast path of the dispatcher.
 
     Every array operand is contiguous, of one shape and of the dtypes of the kernel.
     """
 
-    __slots__ = ("dtype", "kernel", "pattern", "recorders")
+    __slots__ = ("dtype", "dtypes", "kernel", "pattern", "recorders")
 
-    def __init__(self, kernel: Callable[..., None], dtype: np.dtype, pattern: str) -> None:
+    def __init__(self, kernel: Callable[..., None], dtypes: tuple[np.dtype, ...], pattern: str) -> None:
         self.kernel = kernel
-        self.dtype = dtype
+        self.dtype = dtypes[0]
+        self.dtypes = dtypes
         self.pattern = pattern
         self.recorders: dict[int, Any] = {}  # how the graph layer records a call, by the inputs that need gradients
 
@@ -364,7 +365,7 @@ def gradient_runner(
 
 def flat_plan(function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str) -> FlatPlan:
     """The plan for arrays (`v`) and numbers (`n`) that need neither casting nor broadcasting."""
-    return FlatPlan(_kernel(function, dtype, outputs, pattern, "flat"), outputs[0], pattern)
+    return FlatPlan(_kernel(function, dtype, outputs, pattern, "flat"), outputs, pattern)
 
 
 def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], outputs: Sequence[Array]) -> None:

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .function_source import definition
-from .scalar_expression import PRIMITIVES, ExpressionLowering, describe
+from .scalar_expression import PRIMITIVES, ExpressionLowering, refusal
 from .scalar_function import (
     DifferentiationError,
     Function,
@@ -69,8 +69,11 @@ def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
         raise DifferentiationError(f"{plain.__name__!r} is a staticmethod already: put @staticmethod on top, not below")
     if not isinstance(plain, types.FunctionType):
         raise DifferentiationError(
-            f"{function!r} is not a Python function: only functions written in Python, of numbers, can be lowered"
+            f"{function!r} is not a Python function: only functions of numbers written in Python can be lowered; wrap it "
+            "in one"
         )
+    if _takes_tensors(plain):
+        raise DifferentiationError(f"'{plain.__name__}' takes tensors already: it is no function of single numbers")
     return plain
 
 
@@ -218,13 +221,11 @@ class _FunctionLowering(ExpressionLowering):
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 pass
             case ast.Expr(value=ast.Yield() | ast.YieldFrom() | ast.Await() as value):
-                self.fail(node, f"{describe(value)} cannot be used in a scalar function: it returns its numbers once")
+                self.fail(node, refusal(value))
             case ast.Expr():
                 self.fail(node, "this expression has no effect: a scalar function only computes what it returns")
             case _:
-                self.fail(
-                    node, f"{describe(node)} cannot be used in a scalar function: it computes with single numbers"
-                )
+                self.fail(node, refusal(node))
 
     def target_name(self, target: ast.expr) -> str:
         if not isinstance(target, ast.Name):
@@ -333,7 +334,7 @@ class _FunctionLowering(ExpressionLowering):
             self.fail(
                 node, f"'{name}': numbers have no attributes in a scalar function; pass it as an argument of its own"
             )
-        self.fail(node, f"name '{name}' is not defined: it must be when the function is decorated")
+        self.fail(node, f"name '{name}' is not defined: it must be before this function is")
 
     def helper(self, node: ast.Call) -> Function | None:
         """The lowered or opaque function that is called; None if it is neither."""
@@ -388,16 +389,19 @@ class _FunctionLowering(ExpressionLowering):
     def not_callable(self, node: ast.Call, callee: Any) -> str:
         """The message about a call of something that a scalar function cannot call."""
         name = ast.unparse(node.func)
+        if isinstance(node.func, ast.Lambda):
+            return refusal(node.func)
         if callee is MISSING:
-            local = isinstance(node.func, ast.Name) and node.func.id in self.environment
-            return f"'{name}' is not a function that can be called here" + (
-                ": it is a number" if local else ": it must be defined when the function is decorated"
-            )
+            root = name.partition(".")[0]
+            if root in self.environment:
+                what = "a number" if name == root else f"a method, and '{root}' a number: use a function of math"
+                return f"'{name}' is not a function that can be called here: it is {what}"
+            return f"'{name}' is not a function that can be called here: it must be defined before this one"
         if _takes_tensors(callee):
             return f"'{name}' takes tensors: use the function of math of that name on single numbers"
         return (
-            f"no derivative is known for '{name}': use functions of math, or a helper written in plain Python, or "
-            "register_derivative"
+            f"no derivative is known for '{name}': use functions of math, or a helper written in plain Python, or give "
+            "one with register_derivative"
         )
 
     def plain_arguments(self, node: ast.Call, opaque: Opaque) -> tuple[Operand, ...]:

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from . import derive, lower
+from .function_source import definition
 from .registry import ElementwiseOp
 from .scalar_expression import PRIMITIVES
 from .scalar_function import DifferentiationError, Function, Opaque, Statement, error_at
-from .scalar_ir import output_kinds
+from .scalar_ir import PYTHON, output_kinds, print_module
 
 _RESULTS = ("float", "same")
 _serial = itertools.count()
@@ -60,6 +61,8 @@ class UserOp(ElementwiseOp):
         self.output_kinds = tuple("real" if kind == "whole" else kind for kind in output_kinds(scalar))
         self.differentiable = "real" in self.output_kinds
         self._check_names(python)
+        if result == "float":
+            print_module([scalar], "float64", PYTHON)  # refuses what needs integers, here rather than at the first call
         for name in self.nondiff:
             zero = [Statement("return", (), (0.0,))]
             parameters = (*self.inputs, *self.result_names)
@@ -67,20 +70,11 @@ class UserOp(ElementwiseOp):
             scalar.partials[name] = (constant,) * self.outputs
 
     def _check_names(self, python: Any) -> None:
-        code = python.__code__
         if not self.inputs:
-            raise error_at(
-                f"'{self.name}' takes no numbers: there is nothing to map it over",
-                code.co_filename,
-                code.co_firstlineno,
-            )
+            raise _refused(python, f"'{self.name}' takes no numbers: there is nothing to map it over")
         for taken in self.result_names:
             if taken in self.inputs:
-                raise error_at(
-                    f"a parameter cannot be called '{taken}': that is the result; give it another name",
-                    code.co_filename,
-                    code.co_firstlineno,
-                )
+                raise _refused(python, f"a parameter cannot be called '{taken}': that is the result; rename it")
         for name in self.nondiff:
             if name not in self.inputs:
                 raise ValueError(f"nondiff names '{name}', which is no parameter of {self.name}(): {self.inputs}")
@@ -128,22 +122,23 @@ class UserOp(ElementwiseOp):
         )
 
 
+def _refused(python: Any, message: str) -> DifferentiationError:
+    """An error that shows where a function is defined."""
+    return error_at(message, python.__code__.co_filename, definition(python).lineno)
+
+
 def _defaults(python: Any, scalar: Function) -> tuple[Any, ...]:
     """The default of each parameter, checked."""
     parameters = inspect.signature(python).parameters
     found = []
-    for name in scalar.parameters:
+    for name, kind in scalar.kinds.items():
         default = parameters[name].default
-        kind = scalar.kinds[name]
         if isinstance(default, np.generic):
             default = default.item()
-        is_empty = default is inspect.Parameter.empty
-        if not is_empty and (
-            not isinstance(default, bool | int | float) or (kind != "real" and isinstance(default, float))
-        ):
-            wanted = "number" if kind == "real" else kind
-            code = python.__code__
-            raise error_at(f"the default of '{name}' is not a {wanted}", code.co_filename, code.co_firstlineno)
+        is_number = isinstance(default, bool | int | float) and (kind == "real" or not isinstance(default, float))
+        if not is_number and default is not inspect.Parameter.empty:
+            wanted = {"real": "a number", "int": "an int", "bool": "a bool"}[kind]
+            raise _refused(python, f"the default of '{name}' must be {wanted}, not {default!r}")
         found.append(default)
     return tuple(found)
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from .autograd.variable import CLASSES
-from .dispatch import binary, dispatch, unary
+from .dispatch import binary, dispatch, nary, unary
 from .dtype import dtype as dtype_class
 from .dtype import float32, float64
 from .kernels import standalone
@@ -42,7 +42,12 @@ class Elementwise:
         functools.update_wrapper(self, function)
         self.op = op
         self.__signature__ = _signature(function)
-        self._direct = 0 if op.nondiff else len(op.inputs)  # a call with as many arguments needs no preparation
+        op_inputs = len(op.inputs)
+        self._direct = -1 if op.nondiff else op_inputs  # a call with as many arguments needs no preparation
+        self._form = op_inputs if op.outputs == 1 else 0
+        parameters = list(inspect.signature(function).parameters.values())
+        self._named = {p.name: i for i, p in enumerate(parameters) if p.kind is not p.POSITIONAL_ONLY}
+        self._positional = sum(p.kind is not p.KEYWORD_ONLY for p in parameters)
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         """Apply the function to each item of its arguments, which are broadcast against each other.
@@ -59,33 +64,42 @@ class Elementwise:
                 parameter is annotated `int` or `bool`.
             RuntimeError: shapes that do not broadcast, tensors on different devices.
         """
-        if out is None and not named:
-            count = len(args)
-            if count == self._direct:
-                if count == 2:
-                    return binary(args[0], args[1], self.op)
-                if count == 1:
-                    return unary(self.op, args[0])
-        return dispatch(self.op, self._inputs(args, named), (), out)
+        if named or len(args) != self._direct:
+            args = self._inputs(args, named)
+        if out is not None:
+            return dispatch(self.op, args, (), out)
+        if self._form == 2:
+            return binary(args[0], args[1], self.op)
+        if self._form == 1:
+            return unary(self.op, args[0])
+        return nary(self.op, args)
 
     def _inputs(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """An input for each parameter, defaults included."""
         op = self.op
-        if len(args) != len(op.inputs) or named:
-            args = self._bound(args, named)
+        inputs = [*args, *op.defaults[len(args) :]]
+        fits = len(args) <= self._positional
+        for name, value in named.items():
+            i = self._named.get(name, -1)
+            if i < len(args):
+                fits = False
+                break
+            inputs[i] = value
+        if not fits or any(x is inspect.Parameter.empty for x in inputs):
+            raise self._misfit(args, named)
         for name in op.nondiff:
             i = op.inputs.index(name)
-            if args[i].__class__ in CLASSES and args[i].requires_grad:
-                args = (*args[:i], args[i].detach(), *args[i + 1 :])
-        return args
+            if inputs[i].__class__ in CLASSES and inputs[i].requires_grad:
+                inputs[i] = inputs[i].detach()
+        return tuple(inputs)
 
-    def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        parameters = inspect.signature(self.__wrapped__)
+    def _misfit(self, args: tuple[Any, ...], named: dict[str, Any]) -> TypeError:
+        """The error about arguments that are not those of the signature, in Python's words."""
         try:
-            given = parameters.bind(*args, **named).arguments
+            inspect.signature(self.__wrapped__).bind(*args, **named)
         except TypeError as error:
-            raise TypeError(f"{self.op.name}(): {error}") from None
-        return tuple(given.get(name, default) for name, default in zip(self.op.inputs, self.op.defaults, strict=True))
+            return TypeError(f"{self.op.name}(): {error}")
+        raise AssertionError(f"{self.op.name}() takes these arguments")
 
     # ------------------------------------------------------------------------------------------ what was made of it
     def grad(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -238,8 +238,8 @@ def test_a_refusal_names_file_and_line() -> None:
         lower(bad)
     line = bad.__code__.co_firstlineno + 2
     assert str(caught.value) == (
-        "no derivative is known for 'math.comb': use functions of math, or a helper written in plain Python, or "
-        "register_derivative\n"
+        "no derivative is known for 'math.comb': use functions of math, or a helper written in plain Python, or give "
+        "one with register_derivative\n"
         f'  File "{__file__}", line {line}\n'
         "    return math.comb(y)"
     )
