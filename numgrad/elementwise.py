@@ -42,12 +42,13 @@ class Elementwise:
         functools.update_wrapper(self, function)
         self.op = op
         self.__signature__ = _signature(function)
-        op_inputs = len(op.inputs)
-        self._direct = -1 if op.nondiff else op_inputs  # a call with as many arguments needs no preparation
-        self._form = op_inputs if op.outputs == 1 else 0
         parameters = list(inspect.signature(function).parameters.values())
         self._named = {p.name: i for i, p in enumerate(parameters) if p.kind is not p.POSITIONAL_ONLY}
         self._positional = sum(p.kind is not p.KEYWORD_ONLY for p in parameters)
+        count = len(op.inputs)
+        # A call with as many arguments needs no preparation.
+        self._direct = count if self._positional == count and not op.nondiff else -1
+        self._form = count if op.outputs == 1 else 0
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         """Apply the function to each item of its arguments, which are broadcast against each other.
