@@ -339,7 +339,9 @@ class _FunctionLowering(ExpressionLowering):
     def helper(self, node: ast.Call) -> Function | None:
         """The lowered or opaque function that is called; None if it is neither."""
         callee = self.resolved(node.func)
-        if (opaque := _entry(REGISTERED, callee)) is not None:
+        opaque: Opaque | None = _entry(REGISTERED, callee)
+        if opaque is not None:
+            opaque.settle()
             return opaque
         scalar = getattr(callee, "scalar_function", None)
         plain = getattr(callee, "py_func", callee)

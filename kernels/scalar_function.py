@@ -112,16 +112,35 @@ class Opaque(Function):
     """A compiled function of reals that is called and never looked into; its derivatives are declared.
 
     `spelling` is how a text calls it: `math.fmod`, or a name to which whoever loads the text binds `implementation`.
+    `declare` sets `partials`, when a function that calls this one is lowered: they may call functions registered later.
     """
 
-    __slots__ = ("implementation", "spelling")
+    __slots__ = ("_declare", "implementation", "spelling")
 
-    def __init__(self, name: str, parameters: Sequence[str], spelling: str, implementation: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[str],
+        spelling: str,
+        implementation: Callable[..., Any],
+        declare: Callable[[Opaque], None],
+    ) -> None:
         in_math = spelling.startswith("math.")  # only these are the same in every process
         super().__init__(name, parameters, [], 1, cached=in_math)
         self.spelling = spelling
         self.implementation = implementation
+        self._declare: Callable[[Opaque], None] | None = declare
         self.memo |= {"live": self, "reads": self.parameters, "output_kinds": ("real",)}  # there is no body to ask
+
+    def settle(self) -> None:
+        """See that the derivatives are there, or being made by a caller."""
+        declare, self._declare = self._declare, None
+        if declare is not None:
+            try:
+                declare(self)
+            except BaseException:
+                self._declare = declare
+                raise
 
 
 class Names:

@@ -186,12 +186,24 @@ def register_derivative(
         )
     if "r" in names or len(set(names)) != len(names):
         raise ValueError(f"arguments need names of their own, and 'r' is the result: {' '.join(names)}")
+    readable = (*names, "r")
+    rules = [
+        _as_rule(derivative, f"derivative of {name} by {argument}", readable)
+        for argument, derivative in zip(names, derivatives, strict=True)
+    ]
+
+    def declare(opaque: Opaque) -> None:
+        for argument, rule in zip(names, rules, strict=True):
+            lowered = lower.lower(rule)
+            if lowered.outputs != 1:
+                raise _refused(rule, f"the derivative of {name} by {argument} must be one number")
+            partial = derive.combine(f"{name}_by_{argument}", readable, [(lowered, lowered.parameters)])
+            opaque.partials[argument] = (partial,)
+
     spelling = f"math.{name}" if in_math else f"_{name}_{next(_serial)}"
-    opaque = Opaque(name, names, spelling, function)
-    for argument, derivative in zip(names, derivatives, strict=True):
-        rule = _lowered_rule(derivative, f"derivative of {name} by {argument}", (*names, "r"))
-        partial = derive.combine(f"{name}_by_{argument}", (*names, "r"), [(rule, rule.parameters)])
-        opaque.partials[argument] = (partial,)
+    opaque = Opaque(name, names, spelling, function, declare)
+    if not any(map(callable, derivatives)):  # those of Python may call what is registered later
+        opaque.settle()
     lower.REGISTERED[function] = opaque
     lower.forget()
 
@@ -221,24 +233,26 @@ def _argument_names(function: Any, args: str | Sequence[str] | None) -> tuple[st
     return tuple(args.replace(",", " ").split()) if isinstance(args, str) else tuple(args)
 
 
-def _lowered_rule(derivative: Any, title: str, readable: tuple[str, ...]) -> Function:
-    """A partial derivative as a scalar function of names among `readable`."""
-    if isinstance(derivative, bool | int | float):
-        derivative = repr(float(derivative))
-    if isinstance(derivative, str):
-        text = f"def partial({', '.join(readable)}):\n    return {derivative.strip()}\n"
-        file = f"<{title} {next(_serial)}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the front end looks
-        scope: dict[str, Any] = {**vars(math), "digamma": derive.digamma}
-        try:
-            exec(compile(text, file, "exec"), scope)
-        except SyntaxError as error:
-            raise DifferentiationError(f"the {title} is no expression: {derivative!r} ({error.msg})") from None
-        derivative = scope["partial"]
-    rule = lower.lower(derivative)
-    for name in rule.parameters:
+def _as_rule(derivative: Any, title: str, readable: tuple[str, ...]) -> Any:
+    """A partial derivative as a Python function of names among `readable`."""
+    if not callable(derivative):
+        text = repr(float(derivative)) if isinstance(derivative, bool | int | float) else str(derivative).strip()
+        return _function_of_text(text, title, readable)
+    rule = lower.plain_function(derivative)
+    for name in inspect.signature(rule).parameters:
         if name not in readable:
             raise ValueError(f"the {title} reads {name!r}, which is none of {readable}")
-    if rule.outputs != 1:
-        raise DifferentiationError(f"the {title} must be one number")
     return rule
+
+
+def _function_of_text(text: str, title: str, parameters: tuple[str, ...]) -> Any:
+    """A function that returns an expression, with its source where the front end looks for it."""
+    source = f"def partial({', '.join(parameters)}):\n    return {text}\n"
+    file = f"<{title} {next(_serial)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {**vars(math), "digamma": derive.digamma}
+    try:
+        exec(compile(source, file, "exec"), scope)
+    except SyntaxError as error:
+        raise DifferentiationError(f"the {title} is no expression: {text!r} ({error.msg})") from None
+    return scope["partial"]
