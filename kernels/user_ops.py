@@ -159,8 +159,16 @@ def register_derivative(
             among those.
         args: names of the arguments, `"a b"`; those of the function by default.
 
+    A derivative in Python may call functions that are registered later; it is read when the first caller is declared.
     Functions that were declared before are not changed. Kernels that call an `njit` function are compiled anew in each
     process: what such a function does is not in their text, so nothing on disk could be trusted.
+
+    Example:
+        >>> import numba, numgrad as ng
+        >>> @numba.njit
+        ... def spherical(x):
+        ...     return math.sin(x) / x
+        >>> ng.register_derivative(spherical, "(cos(x) - r) / x")
 
     Raises:
         TypeError: `function` cannot be called from compiled code.

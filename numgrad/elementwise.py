@@ -108,7 +108,7 @@ class Elementwise:
 
         The decorated function is another scalar function. Its parameters are named among: `g`, the incoming gradient;
         the function's own parameters; and `out`, the result (`g0`, `out0`, `g1`, ... when there are several). What it
-        names is what the graph saves.
+        names is what the graph saves. It must be linear in `g`.
 
         Example:
             >>> import math, numgrad as ng

@@ -240,6 +240,25 @@ def test_derivatives_against_finite_differences(function):
     assert gradcheck(function, (x.detach().reshape(3, 1).requires_grad_(), y))
 
 
+def test_the_fast_path_records_as_the_general_one_does():
+    """The second call with arrays alike takes another way; views, shared inputs and versions are no exception."""
+    base = leaf(9.0, 0.3, 2.7)
+    for _ in range(3):
+        p, t = base[1:], base[1:] * 0.5
+        y, (r, _) = huber(p, t, 1.0), polar(p, t)
+        assert y.grad_fn.next_functions[0][0] is p.grad_fn
+        (g,) = ng.autograd.grad(y.sum() + r.sum(), base, create_graph=True)
+        assert g.tolist() == pytest.approx([0.0, 0.3 * 0.25 + 1.25**0.5, 0.5 + 1.25**0.5])  # 0.5 (x/2)^2, x/2 - 1/2
+        assert ng.autograd.grad(g.sum(), base)[0].tolist() == pytest.approx([0.0, 0.25, 0.0])
+        z = p * 1.0
+        late = huber(z, z, z)
+        z.mul_(2.0)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            late.sum().backward()
+        with ng.no_grad():
+            assert not huber(p, t, 1.0).requires_grad
+
+
 def test_several_outputs():
     x, y = leaf(0.3, 1.2), leaf(0.5, -0.4)
     r, phi = polar(x, y)

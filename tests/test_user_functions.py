@@ -406,6 +406,12 @@ def test_things_that_are_no_scalar_functions(thing):
         ng.elementwise(thing)
 
 
+def test_logarithms_to_a_base():
+    f = ng.elementwise(lambda x, b: math.log(x, b))
+    assert f(8.0, 2).item() == pytest.approx(3.0)
+    assert gradcheck(f, (leaf(8.0), leaf(3.0)))
+
+
 def test_bound_assignments_are_accepted():
     @ng.elementwise
     def bound(x, n: int):
