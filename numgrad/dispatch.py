@@ -57,6 +57,7 @@ def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (),
                 return binary(inputs[0], inputs[1], op)
             if count == 1:
                 return unary(op, inputs[0])
+            return nary(op, inputs)
         return _elementwise(op, inputs, out)
     if op.is_view:
         return _view(op, inputs[0], attributes)
