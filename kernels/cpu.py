@@ -219,6 +219,43 @@ def kernel_source(function: scalar_ir.Function, dtype: str, pattern: str, form: 
     return with_header(text, title, dtype, noalias=True)
 
 
+_SCALAR = """
+
+@njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinline=True)
+def {name}_scalar({parameters}):
+{casts}    return {name}({arguments})
+"""
+
+
+def scalar_source(function: scalar_ir.Function, dtype: str, defaults: Sequence[Any] = ()) -> tuple[str, str]:
+    """The text of a module that holds a scalar function by itself, for other compiled code, and its name there.
+
+    `defaults` are those of the last parameters.
+    """
+    printed, names = scalar_ir.print_module([function], dtype, dialect(dtype))
+    real = [name for name, kind in function.kinds.items() if kind == "real"]
+    casts = "".join(f"    {name} = _T({name})\n" for name in real)
+    required = len(function.parameters) - len(defaults)
+    spelled = [f"={scalar_ir.spelled(default)}" for default in defaults]
+    parameters = ", ".join(n + s for n, s in zip(function.parameters, [""] * required + spelled, strict=True))
+    text = printed + _SCALAR.format(
+        name=names[function], parameters=parameters, casts=casts, arguments=", ".join(function.parameters)
+    )
+    return with_header(text, f"{function.name}, {dtype}, for compiled code", dtype), f"{names[function]}_scalar"
+
+
+def bound(function: scalar_ir.Function) -> dict[str, Any] | None:
+    """What a text printed of `function` leaves open; None if its text says it all, and may be kept on disk."""
+    if scalar_ir.is_cacheable(function):
+        return None
+    from numba import njit
+
+    return {
+        name: implementation if hasattr(implementation, "py_func") else njit(implementation)
+        for name, implementation in scalar_ir.bindings(function).items()
+    }
+
+
 @functools.cache
 def _kernel(
     function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str, form: str
@@ -226,7 +263,8 @@ def _kernel(
     """The compiled kernel, called as `kernel(*inputs, *outputs)` with arrays of exactly the dtypes of its key."""
     arguments = argument_types(function, dtype, pattern)
     arguments += [array_type(out, 1 if form == "flat" else 2) for out in outputs]
-    return cache.compiled(kernel_source(function, dtype.name, pattern, form), "kernel", tuple(arguments))
+    text = kernel_source(function, dtype.name, pattern, form)
+    return cache.compiled(text, "kernel", tuple(arguments), bound(function))
 
 
 def argument_types(function: scalar_ir.Function, dtype: np.dtype, pattern: str) -> list[Any]:
@@ -303,16 +341,17 @@ def loop(function: Callable[..., Any] | None = None, *, reassoc: bool = False) -
 
 # ---------------------------------------------------------------------------------------------------- elementwise
 class FlatPlan:
-    """A compiled flat kernel bound to its output dtype: the fast path of the dispatcher.
+    """A compiled flat kernel bound to its output dtypes: the fast path of the dispatcher.
 
     Every array operand is contiguous, of one shape and of the dtypes of the kernel.
     """
 
-    __slots__ = ("dtype", "kernel", "pattern", "recorders")
+    __slots__ = ("dtype", "dtypes", "kernel", "pattern", "recorders")
 
-    def __init__(self, kernel: Callable[..., None], dtype: np.dtype, pattern: str) -> None:
+    def __init__(self, kernel: Callable[..., None], dtypes: tuple[np.dtype, ...], pattern: str) -> None:
         self.kernel = kernel
-        self.dtype = dtype
+        self.dtype = dtypes[0]
+        self.dtypes = dtypes
         self.pattern = pattern
         self.recorders: dict[int, Any] = {}  # how the graph layer records a call, by the inputs that need gradients
 
@@ -400,7 +439,7 @@ def gradient_runner(
 
 def flat_plan(function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str) -> FlatPlan:
     """The plan for arrays (`v`) and numbers (`n`) that need neither casting nor broadcasting."""
-    return FlatPlan(_kernel(function, dtype, outputs, pattern, "flat"), outputs[0], pattern)
+    return FlatPlan(_kernel(function, dtype, outputs, pattern, "flat"), outputs, pattern)
 
 
 def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], outputs: Sequence[Array]) -> None:

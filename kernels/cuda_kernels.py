@@ -184,7 +184,15 @@ def map_source(
         inputs: the dtype of each array, `float` or `int` for a Python number.
         outputs: dtypes of the output arrays.
         form: how the arrays are laid out.
+
+    Raises:
+        NotImplementedError: the function calls compiled code that has no text.
     """
+    if unprintable := scalar_ir.bindings(function):
+        raise NotImplementedError(
+            f"'{next(iter(unprintable.values())).__name__}' is compiled code with a registered derivative: it has no "
+            "CUDA form. Write it in plain Python, or move the operands with .to('cpu')"
+        )
     dtype = compute_dtype(dtype)
     printed, names = scalar_ir.print_module([function], dtype.name, _dialect(dtype))
     used = [*(source for source in inputs if isinstance(source, np.dtype)), *outputs]

@@ -107,7 +107,8 @@ def _kernel(function: scalar_ir.Function, dtype: np.dtype, inputs: str, outputs:
     results = [cpu.array_type(*kinds[letter]) for letter in outputs]
     arguments = cpu.argument_types(function, dtype, inputs.replace("f", "v"))
     signature = (*arguments, *results, types.int64, types.int64)
-    return cache.compiled(kernel_source(function, dtype.name, inputs, outputs), "kernel", signature)
+    text = kernel_source(function, dtype.name, inputs, outputs)
+    return cache.compiled(text, "kernel", signature, cpu.bound(function))
 
 
 # ---------------------------------------------------------------------------------------------------- on arrays

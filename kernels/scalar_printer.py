@@ -21,9 +21,11 @@ from .scalar_function import (
     ROUNDINGS,
     Function,
     Names,
+    Opaque,
     Operand,
     Statement,
-    callees,
+    bindings,
+    closure,
     error_at,
     join,
     literal_kind,
@@ -241,7 +243,7 @@ class _Printer:
             text = repr(int(value)) if value == int(value) else repr(float(value))
         else:
             value = float(value)
-            text = repr(value) if math.isfinite(value) else _nonfinite(value)
+            text = spelled(value)
             if not (self.bare_floats or self.integral):
                 return _Text(f"{self.dialect.cast}({text})", _ATOM, frozenset())
         return _Text(text, _UNARY if text.startswith("-") else _ATOM, frozenset())
@@ -260,9 +262,12 @@ class _Printer:
         callee = statement.callee
         assert callee is not None
         wanted = (callee.kinds[name] for name in callee.parameters)
-        return self.applied(
+        text = self.applied(
             self.names[callee], [self.operand(a, k) for a, k in zip(statement.args, wanted, strict=True)]
         )
+        if isinstance(callee, Opaque):  # compiled apart, it may answer in another dtype
+            return _Text(f"{self.dialect.cast}({text.text})", _ATOM, text.names)
+        return text
 
     def applied(self, function: str, args: Sequence[_Text]) -> _Text:
         return _Text(f"{function}({', '.join(arg.text for arg in args)})", _ATOM, _all_names(args))
@@ -374,7 +379,10 @@ def _all_names(texts: Iterable[_Text]) -> frozenset[str]:
     return frozenset().union(*(text.names for text in texts))
 
 
-def _nonfinite(value: float) -> str:
+def spelled(value: bool | int | float) -> str:
+    """A number as source text that needs no more than `math`."""
+    if math.isfinite(value):
+        return repr(value)
     return "math.nan" if math.isnan(value) else "math.inf" if value > 0 else "-math.inf"
 
 
@@ -448,20 +456,13 @@ def print_module(functions: Sequence[Function], dtype: str, dialect: Dialect) ->
     Raises:
         DifferentiationError: Bitwise operators on reals, and `dtype` is not an integer type.
     """
-    names: dict[Function, str] = {}
-    fresh = Names(
-        _BUILTINS | dialect.reserved | {dialect.cast, dialect.decorator.lstrip("@"), *dialect.functions.values()}
-    )
-
-    def visit(function: Function) -> None:
-        if function not in names:
-            for callee in [*callees(function), *_portable(function, dialect)]:
-                visit(callee)
-            names[function] = fresh(function.name)
-
-    for function in functions:
-        visit(function)
-    text = "\n\n".join(_Printer(function, dtype, dialect, names).source() for function in names)
+    parts = closure(functions, lambda part: _portable(part, dialect))
+    names: dict[Function, str] = {part: part.spelling for part in parts if isinstance(part, Opaque)}
+    taken = {dialect.cast, dialect.decorator.lstrip("@"), *dialect.functions.values(), *names.values()}
+    fresh = Names(_BUILTINS | dialect.reserved | taken)
+    printed = [part for part in parts if part not in names]
+    names |= {part: fresh(part.name) for part in printed}
+    text = "\n\n".join(_Printer(part, dtype, dialect, names).source() for part in printed)
     return text, names
 
 
@@ -472,7 +473,7 @@ def as_python(function: Function) -> Callable[..., Any]:
     """
     if "python" not in function.memo:
         text, names = print_module([function], "float64", PYTHON)
-        namespace: dict[str, Any] = {"math": math, "_T": float}
+        namespace: dict[str, Any] = {"math": math, "_T": float, **bindings(function)}
         exec(compile(text, f"<{function.name}>", "exec"), namespace)
         result = namespace[names[function]]
         result.__doc__ = text

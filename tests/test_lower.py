@@ -166,7 +166,7 @@ def real_steps(x, n):
 REFUSED = {
     "x = [x, x]\nreturn x": "a list cannot be used",
     "return x[0]": "indexing cannot be used",
-    "return VECTOR * x": "'VECTOR' is a ndarray: only numbers can be captured; pass it as an argument",
+    "return VECTOR * x": "'VECTOR' is a ndarray: only real numbers can be captured; pass it as an argument",
     "return VECTOR[0] * x": "indexing cannot be used",
     "x[0] = 1.0\nreturn x": "only local variables can be assigned",
     "return math.comb(x)": "no derivative is known for 'math.comb'",
@@ -193,8 +193,8 @@ REFUSED = {
     "try:\n    return x\nexcept ValueError:\n    return 0.0": "try/except cannot be used",
     "return x.real": "'x.real': numbers have no attributes",
     "return even(x)": "'even' calls itself",
-    "y = z * x\nz = x\nreturn y": "local variable 'z' is read before any assignment",
-    "if x > 0:\n    z = x\n    return z\nreturn z": "local variable 'z' is read before any assignment",
+    "y = z * x\nz = x\nreturn y": "local variable 'z' may be read before it is assigned",
+    "if x > 0:\n    z = x\n    return z\nreturn z": "local variable 'z' may be read before it is assigned",
     "a = b = x\nreturn a + b": "chained assignment",
     "return x @ x": "the operator MatMult",
     "return 1.0 if x is None else x": "the comparison Is",
@@ -238,7 +238,8 @@ def test_a_refusal_names_file_and_line() -> None:
         lower(bad)
     line = bad.__code__.co_firstlineno + 2
     assert str(caught.value) == (
-        "no derivative is known for 'math.comb': use functions of math, or a helper written in plain Python\n"
+        "no derivative is known for 'math.comb': use functions of math, or a helper written in plain Python, or give "
+        "one with register_derivative\n"
         f'  File "{__file__}", line {line}\n'
         "    return math.comb(y)"
     )

@@ -17,13 +17,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import itertools
 import linecache
 import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -34,9 +35,12 @@ __all__ = ["compiled", "load_module"]
 
 _compiled: dict[str, Callable[..., Any]] = {}
 _warned: set[str] = set()
+_serial = itertools.count()
 
 
-def compiled(text: str, name: str, signature: tuple[Any, ...]) -> Callable[..., Any]:
+def compiled(
+    text: str, name: str, signature: tuple[Any, ...], bound: Mapping[str, Any] | None = None
+) -> Callable[..., Any]:
     """The function `name` of a module with this source text, compiled for one signature: its C entry point.
 
     It is read from disk where an earlier process has left it. A damaged entry is compiled again and replaced.
@@ -45,10 +49,14 @@ def compiled(text: str, name: str, signature: tuple[Any, ...]) -> Callable[..., 
         text: a whole module, in which `name` is what Numba's `njit` makes of a function, without `cache=True`.
         name: the function.
         signature: Numba types of the arguments.
+        bound: given if the text leaves names open: what they stand for. Then it is compiled for this process alone.
 
     Raises:
         numba.core.errors.NumbaError: what the compiler has to say about the text.
     """
+    if bound is not None:
+        with _interrupts_deferred(), _compiler_lock():
+            return _entry_point(getattr(load_module(text, bound), name), signature)
     key = hashlib.sha256(f"{text}\0{name}\0{signature}".encode()).hexdigest()[:32]
     with _interrupts_deferred(), _compiler_lock():
         found = _compiled.get(key)
@@ -57,8 +65,20 @@ def compiled(text: str, name: str, signature: tuple[Any, ...]) -> Callable[..., 
     return found
 
 
-def load_module(text: str) -> ModuleType:
-    """The module with this source text, run once. Debuggers and tracebacks find its text."""
+def _entry_point(dispatcher: Any, signature: tuple[Any, ...]) -> Callable[..., Any]:
+    if not hasattr(dispatcher, "compile"):
+        return dispatcher  # NUMBA_DISABLE_JIT: plain Python, to step through
+    dispatcher.compile(signature)
+    return dispatcher.overloads[signature].entry_point
+
+
+def load_module(text: str, bound: Mapping[str, Any] | None = None) -> ModuleType:
+    """The module with this source text, run once. Debuggers and tracebacks find its text.
+
+    Where `bound` gives what names that the text leaves open stand for, every call makes a module of its own.
+    """
+    if bound is not None:
+        return _run(_module_name(f"bound_{next(_serial)}"), text, bound)
     name = _module_name(hashlib.sha256(text.encode()).hexdigest()[:32])
     # A module is in sys.modules before its text has run: another thread must not see it half made.
     with _compiler_lock():
@@ -69,10 +89,11 @@ def _module_name(key: str) -> str:
     return f"_numgrad_kernel_{key}"  # never the same for two kernels: Numba makes the symbols of machine code from it
 
 
-def _run(name: str, text: str) -> ModuleType:
+def _run(name: str, text: str, bound: Mapping[str, Any] | None = None) -> ModuleType:
     file = f"<{name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = sys.modules[name] = ModuleType(name)
+    vars(module).update(bound or {})
     try:
         exec(compile(text, file, "exec"), module.__dict__)
     except BaseException:
