@@ -15,6 +15,7 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from processes import COUNTING, HANG, MODES_HOLD, checked, count, environment, obey_modes, output, run
 
@@ -139,6 +140,19 @@ def test_two_signatures_of_one_text(root, compilations):
         assert found == [3.5, 3]
         forget()
     assert len(compilations) == 2
+
+
+def test_numbers_and_shapes_are_no_part_of_a_kernel(root, compilations):
+    """One kernel for each dtype: a learning rate or a batch size that varies compiles nothing."""
+    import numgrad as ng
+
+    op, dtype = ng.kernels.OPS["mul"], np.dtype(np.float32)
+    for shape in ((3,), (2, 5), (1,), (4, 3, 2)):
+        for number in (2.0, 0.5, -7.25):
+            out = ng.kernels.cpu.empty(shape, dtype)
+            ng.kernels.cpu.map(op.scalar, dtype, [ng.kernels.cpu.from_host(np.ones(shape, dtype)), number], [out])
+            assert (out.ndarray == number).all()
+    assert len(compilations) <= 1
 
 
 def test_a_kernel_with_addresses_of_this_process_is_not_kept(root):
