@@ -454,10 +454,11 @@ while True:
         while not over.is_set():
             y = x * 2
             assert y._array.ndarray[-1] == expected and y._array.ndarray[{LARGE // 2}] == {LARGE // 2 * 2}
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the last one may be on its way
         break
     except KeyboardInterrupt:
         interrupts += 1
-assert interrupts > 10, interrupts
+assert interrupts
 print("done")
 """
 
