@@ -139,6 +139,12 @@ class Extremum:
             return self.values(x.view(np.uint8), axes).view(np.bool_)
         return self._fold.over(x, axes)
 
+    def whole(self, flat: np.ndarray) -> np.ndarray:
+        """The extreme item of a contiguous 1-D array, as one of 1 item."""
+        if flat.dtype == np.bool_:
+            return self.whole(flat.view(np.uint8)).view(np.bool_)
+        return self._fold.whole(flat, flat.dtype)
+
     def with_indices(self, x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
         """The extreme items along a dimension, and their first indices (int64)."""
         if x.dtype == np.bool_:
@@ -196,6 +202,16 @@ def min_all(input):
 @min_all.kernel("cpu")
 def _(input: np.ndarray) -> np.ndarray:
     return MINIMUM.values(_not_empty("min", input), all_axes(input))
+
+
+@max_all.whole
+def _(flat: np.ndarray) -> np.ndarray:
+    return MAXIMUM.whole(_not_empty("max", flat))
+
+
+@min_all.whole
+def _(flat: np.ndarray) -> np.ndarray:
+    return MINIMUM.whole(_not_empty("min", flat))
 
 
 def _not_empty(name: str, x: np.ndarray) -> np.ndarray:

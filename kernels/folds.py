@@ -25,7 +25,9 @@ from .cpu import Loop
 Axes = tuple[int, ...]
 
 SEGMENT = 1 << 17  # items of a unit: a multiple of what is worth handing to a thread, and 8 of them make 2^20
-THRESHOLD = 1 << 21  # items from which two threads win: 2^20 float32 are summed in 47 us, of which a handover takes half
+THRESHOLD = (
+    1 << 21
+)  # items from which two threads win: 2^20 float32 are summed in 47 us, of which a handover takes half
 TILE = 4096  # columns of a unit: their totals stay in the first-level cache
 NARROW = 64  # fewer columns than this are folded as several rows side by side
 WIDENED = 256  # columns that several narrow rows are taken together to
@@ -322,6 +324,16 @@ class Fold:
             centers = in_walk_order(centers, way)
         return shaped(self.walked(way, centers, parameter, dtype), way)
 
+    def whole(self, flat: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """Fold a contiguous 1-D array into one item: what `over` does, with less around the loop."""
+        n = len(flat)
+        if n > SEGMENT:
+            return self.walked(Walk(flat, Form(1, n, n, 1, 1), ()), None, 0.0, dtype)
+        out = np.empty(1, dtype)
+        kind = "float rows" if flat.dtype.kind == "f" else "rows"
+        self._loops[kind, dtype is not flat.dtype](flat, out, out, 0.0, 0, 1, 1, n, n, n)
+        return out
+
     def _twice(self, x: np.ndarray, axes: Axes, first: Axes, parameter: float, dtype: np.dtype) -> np.ndarray:
         """Fold the axes `first`, whose items lie side by side, then the others."""
         parts = self.over(x, first, parameter=parameter)
@@ -337,7 +349,7 @@ class Fold:
         plan = _plan(form)
         total = dtype if plan.segments == 1 else self.total_dtype(buffer.dtype)
         kind = "columns" if form.inner != 1 else "float rows" if buffer.dtype.kind == "f" else "rows"
-        loop = self._loops[kind, total is not buffer.dtype and total != buffer.dtype]
+        loop = self._loops[kind, total != buffer.dtype]
         results = np.empty(plan.results, total)
         read = results if centers is None else centers  # nothing reads missing centers, but memory has to be there
         if plan.items < THRESHOLD:

@@ -51,8 +51,11 @@ def mean_axes(x: np.ndarray, axes: Axes) -> np.ndarray:
         return np.asarray(SUM.over(x, axes) / np.float64(count))
 
 
+_F64, _I64 = np.dtype(np.float64), np.dtype(np.int64)
+
+
 def _result_dtype(x: np.ndarray | Array) -> np.dtype:
-    return x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
+    return x.dtype if x.dtype.kind == "f" else _I64
 
 
 # ---------------------------------------------------------------------------------------------------- sum and mean
@@ -64,6 +67,11 @@ def sum(input):
 @sum.kernel("cpu")
 def _(input: np.ndarray) -> np.ndarray:
     return sum_all(input)
+
+
+@sum.whole
+def _(flat: np.ndarray) -> np.ndarray:
+    return SUM.whole(flat, _result_dtype(flat))
 
 
 @sum.kernel("cuda")
@@ -130,6 +138,12 @@ def mean(input):
 @mean.kernel("cpu")
 def _(input: np.ndarray) -> np.ndarray:
     return mean_axes(input, all_axes(input)).astype(input.dtype)
+
+
+@mean.whole
+def _(flat: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return (SUM.whole(flat, _F64) / np.float64(len(flat))).astype(flat.dtype, copy=False)
 
 
 @mean.grad("input")

@@ -326,6 +326,7 @@ class KernelOp(Op):
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.fused_kernels: dict[str, Callable[..., Any]] = {}
         self.fused_reads: tuple[str, ...] = ()
+        self.flat_kernel: Callable[..., Any] | None = None
         self.non_differentiable_outputs: tuple[int, ...] = ()
 
     def kernel(self, device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -354,6 +355,11 @@ class KernelOp(Op):
             return function
 
         return declare
+
+    def whole(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare, for a reduction of all items on the CPU, a shorter way from a contiguous 1-D ndarray to one of 1 item."""
+        self.flat_kernel = function
+        return function
 
     def fused_backward(self, device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Declare a backward kernel for all inputs at once, used when no graph is being built.

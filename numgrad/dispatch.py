@@ -414,6 +414,21 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
     return wrap(found, where, (node, 0))
 
 
+def whole(op: KernelOp, x: Any) -> Any:
+    """`dispatch(op, (x,))` for a reduction of all items, which is short for the arrays that nearly all tensors have."""
+    array, where = x._array, x._device
+    if array.flat is None or op.flat_kernel is None:
+        return _general(op, (x,), (), None)
+    values = op.flat_kernel(array.flat)
+    result = dense_array(values, values.dtype, (), ())
+    if not (x._requires_grad or x._view is not None) or not mode.enabled or where.context is PLAIN:
+        return wrap(result, where)
+    edge = gradient_edge(x)
+    if edge is None:
+        return wrap(result, where)
+    return wrap(result, where, (_record(op, 1, (x,), (result,), (), [edge], where), 0))
+
+
 def _several(
     op: KernelOp, inputs: tuple[Any, ...], attributes: Any, edges: list[Any], mask: int, where: device, results: Any
 ) -> tuple[Any, ...]:

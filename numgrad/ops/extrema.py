@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import return_types
 from ..autograd.variable import CLASSES
-from ..dispatch import dispatch
+from ..dispatch import dispatch, whole
 from ..kernels import arithmetic, extrema
 from .checks import check_bool, check_tensor
 from .dims import reduced_dims, wrap_dim
@@ -42,7 +42,7 @@ def max(
     if other is not None:
         return dispatch(arithmetic.maximum, (input, other), (), out)
     if dim is None:
-        return dispatch(extrema.max_all, (input,), (), out)
+        return whole(extrema.max_all, input) if out is None else dispatch(extrema.max_all, (input,), (), out)
     return return_types.max(*_with_indices("max", extrema.max_dim, input, dim, keepdim, out))
 
 
@@ -66,7 +66,7 @@ def min(
     if other is not None:
         return dispatch(arithmetic.minimum, (input, other), (), out)
     if dim is None:
-        return dispatch(extrema.min_all, (input,), (), out)
+        return whole(extrema.min_all, input) if out is None else dispatch(extrema.min_all, (input,), (), out)
     return return_types.min(*_with_indices("min", extrema.min_dim, input, dim, keepdim, out))
 
 
