@@ -24,7 +24,7 @@ from .cpu import Loop
 
 Axes = tuple[int, ...]
 
-SEGMENT = 1 << 17  # items of a unit: a multiple of what is worth handing to a thread, and 8 of them make 2^20
+SEGMENT = 1 << 18  # items of a unit of long rows or columns, in arrays large enough for threads
 THRESHOLD = (
     1 << 21
 )  # items from which two threads win: 2^20 float32 are summed in 47 us, of which a handover takes half
@@ -43,12 +43,20 @@ def fold_rows(x, out, centers, parameter, start, stop, segments, segment, outer_
         end = begin + min(segment, n - first)
         center = centers[r]
         total = _Total(_START)  # noqa: F821
-        for k in range(begin, end, 1024):
-            block = x[k : min(k + 1024, end)]
+        while (
+            begin + 1024 <= end
+        ):  # whole blocks apart from the rest: 45 us for 2^20 float32, 53 with blocks of any length
+            block = x[begin : begin + 1024]
             lanes = _Lane(_START)  # noqa: F821
-            for i in range(block.shape[0]):
+            for i in range(1024):
                 lanes = _Lane(_join(lanes, _item(block[i], center, parameter)))  # noqa: F821
             total = _Total(_join(total, lanes))  # noqa: F821
+            begin += 1024
+        block = x[begin:end]
+        lanes = _Lane(_START)  # noqa: F821
+        for i in range(block.shape[0]):
+            lanes = _Lane(_join(lanes, _item(block[i], center, parameter)))  # noqa: F821
+        total = _Total(_join(total, lanes))  # noqa: F821
         out[unit] = total
 
 
@@ -327,7 +335,7 @@ class Fold:
     def whole(self, flat: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """Fold a contiguous 1-D array into one item: what `over` does, with less around the loop."""
         n = len(flat)
-        if n > SEGMENT:
+        if n >= THRESHOLD:
             return self.walked(Walk(flat, Form(1, n, n, 1, 1), ()), None, 0.0, dtype)
         out = np.empty(1, dtype)
         kind = "float rows" if flat.dtype.kind == "f" else "rows"
@@ -393,10 +401,11 @@ class _Plan(NamedTuple):
 def _plan(form: Form) -> _Plan:
     outer, outer_stride, n, stride, inner = form
     tile = min(inner, TILE) or 1
-    segments = max(1, min(-(-n * tile // SEGMENT), n // 4))
+    items = outer * n * inner
+    segments = 1 if items < THRESHOLD else max(1, min(-(-n * tile // SEGMENT), n // 4))
     numbers: tuple[int, ...] = (segments, -(-n // segments), outer_stride, n)
     tiles = 1
     if inner != 1:
         tiles = -(-inner // tile)
         numbers += (stride, inner, tile)
-    return _Plan(outer * segments * tiles, segments, outer * segments * inner, outer * n * inner, numbers)
+    return _Plan(outer * segments * tiles, segments, outer * segments * inner, items, numbers)
