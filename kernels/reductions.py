@@ -69,9 +69,9 @@ def _(input: np.ndarray) -> np.ndarray:
     return sum_all(input)
 
 
-@sum.whole
-def _(flat: np.ndarray) -> np.ndarray:
-    return SUM.whole(flat, _result_dtype(flat))
+@sum.flat
+def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
+    return SUM.flat(flat, shape, _result_dtype(flat))
 
 
 @sum.kernel("cuda")
@@ -112,6 +112,11 @@ def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return keep(sum_axes(input, dim), input.shape, dim, keepdim)
 
 
+@sum_dim.flat
+def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
+    return SUM.flat(flat, shape, _result_dtype(flat), dim, keepdim)
+
+
 @sum_dim.kernel("cuda")
 def _(input: Array, dim: Axes, keepdim: bool) -> Array:
     from . import cuda
@@ -140,10 +145,16 @@ def _(input: np.ndarray) -> np.ndarray:
     return mean_axes(input, all_axes(input)).astype(input.dtype)
 
 
-@mean.whole
-def _(flat: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        return (SUM.whole(flat, _F64) / np.float64(len(flat))).astype(flat.dtype, copy=False)
+@mean.flat
+def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
+    return _divided_flat(flat, SUM.flat(flat, shape, _F64), len(flat))
+
+
+def _divided_flat(flat: np.ndarray, total: tuple[np.ndarray, Shape] | None, count: int) -> Any:
+    """Sums in float64 and their shape, divided by a count, in the dtype of the items."""
+    if not count or total is None:
+        return None
+    return (total[0] / count).astype(flat.dtype, copy=False), total[1]
 
 
 @mean.grad("input")
@@ -170,6 +181,11 @@ def mean_dim(input, *, dim, keepdim=False):
 @mean_dim.kernel("cpu")
 def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return keep(mean_axes(input, dim).astype(input.dtype), input.shape, dim, keepdim)
+
+
+@mean_dim.flat
+def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
+    return _divided_flat(flat, SUM.flat(flat, shape, _F64, dim, keepdim), math.prod(shape[d] for d in dim))
 
 
 @mean_dim.grad("input")

@@ -356,8 +356,12 @@ class KernelOp(Op):
 
         return declare
 
-    def whole(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Declare, for a reduction of all items on the CPU, a shorter way from a contiguous 1-D ndarray to one of 1 item."""
+    def flat(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare a shorter way on the CPU for an operand that is contiguous, of an op with one input and one output.
+
+        Called with its items as a 1-D ndarray, its shape and the attributes; returns the result's items as a 1-D ndarray
+        and its shape, or None where the long way has to be gone.
+        """
         self.flat_kernel = function
         return function
 

@@ -1,9 +1,13 @@
 """The pool that runs chunks of flat kernels on several threads.
 
 A flat kernel releases the interpreter lock and works on whatever slices it is given, so a large one is split into as many
-chunks as there are threads: no second compiled form is needed. Handing over a chunk costs about 20 us, so only arrays of
-`THRESHOLD` items or more are split. The pool is made at first use, and anew in a forked child, where the parent's threads
-do not exist.
+chunks as there are threads: no second compiled form is needed. The pool is made at first use, and anew in a forked child,
+where the parent's threads do not exist.
+
+Handing over a chunk costs some 25 us, so only arrays of `THRESHOLD` items or more are split: an addition of 2^18 float32
+takes 36 us on one thread and is faster there; one of 2^19 takes 71 us, an exp of as many 150
+(benchmarks/thread_thresholds.py). One threshold for all kernels is simple, and the cheap ones decide it: an exp of 2^18
+loses some 10 of its 78 us.
 
 (Numba's own `parallel=True` was tried: its OpenMP layer takes 2-4 us to start but stalls when a core is busy and kills
 a forked child; its workqueue layer aborts the process when two Python threads use it.)
@@ -20,7 +24,7 @@ import numpy as np
 
 from .locks import fork_safe_lock
 
-THRESHOLD = 1 << 17
+THRESHOLD = 1 << 19
 
 _lock = fork_safe_lock()
 _pool: ThreadPoolExecutor | None = None
