@@ -35,9 +35,7 @@ from .locks import fork_safe_lock
 
 THRESHOLD = 1 << 17
 SMALLEST_CHUNK = 1 << 16  # with many CPUs, handing over smaller ones would take longer than running them
-LONGEST_CHUNK = (
-    1 << 19
-)  # beyond, chunks are smaller than a thread's share, so that threads of unequal speed end together
+LONGEST_CHUNK = 1 << 19  # of longer arrays each thread takes several, so that threads of unequal speed end together
 STALL = 2e-4  # seconds without a core, from which on it pays to stay alone for a while
 MOST_SKIPPED = 64
 
