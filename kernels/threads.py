@@ -104,8 +104,8 @@ def run_chunks(kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> 
     begin, begin_busy = perf_counter(), thread_time()
     is_offered = pool.offer(call)
     try:
-        call.help()
-        call.poll()
+        if not call.help():
+            waiting.wait_for_change(call.is_finished, 0)
     finally:  # after an interrupt, too: nothing may write to the operands any more
         call.end()
     if is_offered:
@@ -123,16 +123,12 @@ class _Call:
         self.next_finished = itertools.count(1).__next__
         self.is_finished = waiting.cell()
 
-    def help(self) -> None:
-        """Run the chunks that nobody has claimed."""
+    def help(self) -> bool:
+        """Run the chunks that nobody has claimed; whether the last of all to end was among them."""
         for chunk in self.chunks:
             if chunk.run() and self.next_finished() == len(self.chunks):
-                self.is_finished[0] = 1
-
-    def poll(self) -> None:
-        """Wait for the last chunk without going to sleep, but not for long."""
-        if not self.is_finished[0]:
-            waiting.wait_for_change(self.is_finished, 0)
+                return True
+        return False
 
     def end(self) -> None:
         """Wait for the chunks that are being run; the others never will be."""
@@ -173,7 +169,7 @@ class _Chunk:
 
     def run(self) -> bool:
         """Make the call, unless it was made or is being made; whether it was made now."""
-        if not self._lock.acquire(blocking=False):
+        if self._work is None or not self._lock.acquire(blocking=False):
             return False
         try:
             work, self._work = self._work, None
@@ -254,8 +250,10 @@ class _Pool:
             call = self.queue.get()
             if call is None:
                 return
-            call.help()
-            del call  # and with it the operands
+            is_finished = call.is_finished if call.help() else None
+            del call  # and with it the operands; the caller, who needs the interpreter next, learns of the end last
+            if is_finished is not None:
+                is_finished[0] = 1
 
     def _keep_off(self, cpu: int) -> None:
         self.avoided_cpu = cpu
