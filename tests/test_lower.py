@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import linecache
 import math
 import textwrap
 from collections.abc import Callable
@@ -11,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scalar_programs import defined
 
 from numgrad.kernels.derive import vjp
 from numgrad.kernels.lower import lower
@@ -204,17 +203,6 @@ REFUSED = {
     "return square(*x)": r"\*args and \*\*kwargs",
     "return sum([x for i in range(3)])": "no derivative is known for 'sum'",
 }
-
-
-_serial = itertools.count()
-
-
-def defined(source: str, name: str, scope: dict[str, Any]) -> Any:
-    """Define a function from text, with its lines where tracebacks look for them."""
-    file = f"<{name} {next(_serial)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), scope)
-    return scope[name]
 
 
 @pytest.mark.parametrize(("body", "message"), REFUSED.items(), ids=lambda text: text.replace("\n", "; "))
