@@ -51,7 +51,14 @@ def lower(function: Callable[..., Any]) -> Function:
     Raises:
         DifferentiationError: The function, or one that it calls, uses something outside the accepted language.
     """
-    return _lower(plain_function(function), ())
+    plain = plain_function(function)
+    try:
+        return _lower(plain, ())
+    except RecursionError:
+        code = plain.__code__
+        raise error_at(
+            "the code is nested too deeply: split it into helpers", code.co_filename, code.co_firstlineno
+        ) from None
 
 
 def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,6 +128,9 @@ def _annotated_kind(annotation: ast.expr | None) -> str:
 # ---------------------------------------------------------------------------------------------------- functions
 
 
+_DEEPEST = 80  # blocks within blocks; derivatives add a few, and Python parses 100 levels of indentation
+
+
 class _FunctionLowering(ExpressionLowering):
     """Lowers one function definition."""
 
@@ -131,6 +141,7 @@ class _FunctionLowering(ExpressionLowering):
         captured = inspect.getclosurevars(function).nonlocals
         self.scope = {**vars(builtins), **function.__globals__, **captured}
         self.outputs: int | None = None
+        self.depth = 0
         arguments = self.definition.args
         if arguments.vararg or arguments.kwarg:
             self.fail(self.definition, "*args and **kwargs are not supported: name each parameter")
@@ -167,6 +178,15 @@ class _FunctionLowering(ExpressionLowering):
 
     # -- statements
 
+    def in_block(self, write: Callable[[], object]) -> list[Statement]:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise RecursionError
+        try:
+            return super().in_block(write)
+        finally:
+            self.depth -= 1
+
     def block(self, body: Sequence[ast.stmt]) -> None:
         for node in body:
             self.line = node.lineno
@@ -176,8 +196,10 @@ class _FunctionLowering(ExpressionLowering):
         match node:
             case ast.Assign(targets=[target], value=value):
                 self.assign(target, value)
-            case ast.Assign():
-                self.fail(node, "chained assignment is not supported: write one assignment a line")
+            case ast.Assign(targets=targets, value=value):
+                result = self.emit("id", self.expression(value))
+                for target in targets:
+                    self.emit("id", result, target=self.target_name(target))
             case ast.AnnAssign(target=target, value=value):
                 if value is not None:
                     self.assign(target, value)
@@ -237,6 +259,9 @@ class _FunctionLowering(ExpressionLowering):
 
     def conditional(self, node: ast.If) -> None:
         line, condition = self.line, self.expression(node.test)
+        if not isinstance(condition, str):  # a captured constant: what it rules out need not even be supported
+            self.block(node.body if condition else node.orelse)
+            return
         body = self.in_block(lambda: self.block(node.body))
         orelse = self.in_block(lambda: self.block(node.orelse))
         self.statements.append(Statement("if", (), (condition,), line, body, orelse))
@@ -248,8 +273,10 @@ class _FunctionLowering(ExpressionLowering):
 
         def body() -> None:
             condition = self.expression(node.test)
-            if condition is not True:
+            if isinstance(condition, str):
                 self.statements.append(Statement("if", (), (condition,), line, [], [Statement("break", line=line)]))
+            elif not condition:
+                self.statements.append(Statement("break", line=line))
             self.block(node.body)
 
         self.statements.append(Statement("loop", (), (), line, self.in_block(body)))

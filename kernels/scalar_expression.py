@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .scalar_function import DifferentiationError, Names, Operand, Statement, literal_kind
+from .scalar_function import DifferentiationError, Names, Operand, Statement
 
 _BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -22,9 +22,14 @@ _BINARY = {
 }  # fmt: skip
 _UNARY = {ast.USub: "neg", ast.UAdd: "id", ast.Not: "not", ast.Invert: "~"}
 _COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-_FOLDED = {
+_PYTHON: dict[str, Callable[..., Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": operator.lshift, ">>": operator.rshift, "neg": operator.neg, "id": operator.pos, "not": operator.not_,
+    "~": operator.invert,
 }  # fmt: skip
+_MOST_BITS = 1024  # of a folded integer: beyond it is infinity as a real
 
 _MATH = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "erf", "erfc", "exp",
@@ -91,7 +96,7 @@ class ExpressionLowering:
 
     def branch(self, condition: Operand, body: Callable[[], Operand], orelse: Callable[[], Operand]) -> Operand:
         """A conditional expression: only the side that `condition` picks is evaluated."""
-        if isinstance(condition, bool):
+        if not isinstance(condition, str):
             return body() if condition else orelse()
         target = self.names("t")
         first = self.in_block(lambda: self.emit("id", body(), target=target))
@@ -101,6 +106,16 @@ class ExpressionLowering:
 
     def expression(self, node: ast.expr) -> Operand:
         """Lower an expression; gives the variable or literal that holds its value."""
+        value = self.lowered_expression(node)
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:  # no int64 holds it, but a real may
+            try:
+                return float(value)
+            except OverflowError:
+                self.fail(node, "an integer this large is no number of the kernel")
+        return value
+
+    def lowered_expression(self, node: ast.expr) -> Operand:
+        """An expression by its form."""
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
                 return value
@@ -110,8 +125,8 @@ class ExpressionLowering:
                 return self.environment[name]
             case ast.Name() | ast.Attribute():
                 return self.captured_number(node)
-            case ast.BinOp(left=left, op=kind, right=right):
-                return self.binary(node, kind, self.expression(left), self.expression(right))
+            case ast.BinOp():
+                return self.binary_chain(node)
             case ast.UnaryOp(op=kind, operand=operand):
                 return self.unary(kind, self.expression(operand))
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -125,18 +140,31 @@ class ExpressionLowering:
                 return self.call(node, 1)[0]
         self.fail(node, f"{describe(node)} cannot be used in a scalar function: it computes with single numbers")
 
+    def binary_chain(self, node: ast.BinOp) -> Operand:
+        """`a + b + c + ...`, which nests to the left, without recursion."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        value = self.expression(chain[-1].left)
+        for link in reversed(chain):
+            value = self.binary(link, link.op, value, self.expression(link.right))
+        return value
+
     def binary(self, node: ast.AST, kind: ast.operator, left: Operand, right: Operand) -> Operand:
         """`left op right`."""
         op = _BINARY.get(type(kind))
         if op is None:
             self.fail(node, f"the operator {type(kind).__name__} is not supported between numbers")
-        return self.emit(op, left, right)
+        return self.folded(op, left, right)
 
     def unary(self, kind: ast.unaryop, operand: Operand) -> Operand:
-        """`op operand`; the negative of a literal is a literal."""
-        if isinstance(kind, ast.USub) and _is_number(operand):
-            return -operand  # type: ignore[operator]
-        return self.emit(_UNARY[type(kind)], operand)
+        """`op operand`."""
+        return self.folded(_UNARY[type(kind)], operand)
+
+    def folded(self, op: str, *args: Operand) -> Operand:
+        """`op(*args)`; of literals it is a literal, computed as Python does."""
+        value = None if any(isinstance(arg, str) for arg in args) else _folded(op, args)
+        return self.emit(op, *args) if value is None else value
 
     def boolean(self, conjunction: bool, values: Sequence[ast.expr]) -> Operand:
         """`and` or `or` of values, evaluated only as far as needed."""
@@ -158,11 +186,7 @@ class ExpressionLowering:
             if op is None:
                 self.fail(node, f"the comparison {type(kind).__name__} is not supported between numbers")
             right = self.expression(comparator)
-            link: Operand
-            if isinstance(left, str) or isinstance(right, str):
-                link = self.emit(op, left, right)
-            else:
-                link = bool(_FOLDED[op](left, right))
+            link = self.folded(op, left, right)
             result = link if result is None else self.branch(result, lambda link=link: link, lambda: False)  # type: ignore[misc]
             left = right
         assert result is not None
@@ -192,8 +216,17 @@ class ExpressionLowering:
         return (self.primitive(node, node.func.id),)
 
 
-def _is_number(operand: Operand) -> bool:
-    return not isinstance(operand, str) and literal_kind(operand) != "bool"
+def _folded(op: str, args: Sequence[Any]) -> bool | int | float | None:
+    """The value of an operation on literals; None where Python gives no real number, or an integer without end."""
+    if op in ("**", "<<") and isinstance(args[1], int) and args[1] > _MOST_BITS:
+        return None
+    try:
+        value = _PYTHON[op](*args)
+    except (ArithmeticError, ValueError, TypeError):  # 1 / 0 is what the kernel makes of it
+        return None
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return None
+    return value if isinstance(value, bool | int | float) else None
 
 
 def _is_condition(node: ast.expr) -> bool:

@@ -226,13 +226,13 @@ class _Printer:
     def converted(self, text: _Text, kind: str, wanted: str) -> _Text:
         if wanted in ("real", "whole") and kind in ("bool", "int") and not self.integral:
             return _Text(f"{self.dialect.cast}({text.text})", _ATOM, text.names)
-        if wanted == "int" and kind == "whole":
+        if wanted == "int" and kind in ("whole", "bool"):
             return _Text(f"int({text.text})", _ATOM, text.names)
         return text
 
     def literal(self, value: bool | int | float, wanted: str) -> _Text:
         if wanted in ("bool", "int") and isinstance(value, int):
-            text = repr(value)
+            text = repr(int(value) if wanted == "int" else value)
         elif self.integral and math.isfinite(value):
             text = repr(int(value)) if value == int(value) else repr(float(value))
         else:
@@ -278,7 +278,7 @@ class _Printer:
             )
         texts = [self.operand(arg, wanted) for arg in args]
         names = _all_names(texts)
-        if op == "float":
+        if op == "float" or (op == "int" and wanted == "int"):  # the operand was converted
             return texts[0]
         if op in ROUNDINGS:
             return self.rounding(op, texts[0], kind)
