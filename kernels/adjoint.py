@@ -266,6 +266,7 @@ class Adjoints:
         return new
 
     def call(self, statement: Statement, callee: Function) -> Statement:
+        """The call of a helper's derivative in place of the helper."""
         positions = self.positions(statement)
         partials = [[self.names("t") for _ in positions] for _ in statement.targets]
         self.partials[id(statement)] = [list(row) for row in partials]
@@ -297,6 +298,7 @@ class Adjoints:
                 self.sweep_assignment(statement, adjoints)
 
     def sweep_assignment(self, statement: Statement, adjoints: dict[str, Operand]) -> None:
+        """Backwards through one operation or call: what arrives at its targets goes on to its operands."""
         incoming = [adjoints.pop(target, 0.0) for target in statement.targets]
         if all(map(is_zero, incoming)):
             return

@@ -41,6 +41,8 @@ _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinlin
 _kernel = njit({options}error_model="numpy", nogil=True, fastmath={flags}, cache=True, no_cfunc_wrapper=True)
 
 '''
+CALLED = "_scalar"  # what a kernel calls: a function's own name might be that of a local variable
+_RESERVED = frozenset({CALLED, "_A", "_kernel", "kernel", "njit", "np", "NoAlias"})
 _REAL = ("float32", "float64")
 
 
@@ -86,7 +88,7 @@ def to_host(array: Array) -> np.ndarray:
 def dialect(dtype: str) -> scalar_ir.Dialect:
     """How scalar functions are spelled for a dtype: with our own vector math where it has the function."""
     functions = {name: f"_{name}" for name in vector_math.MODULES} if dtype in _REAL else {}
-    return scalar_ir.Dialect("cpu", "@_jit", "_T", functions)
+    return scalar_ir.Dialect("cpu", "@_jit", "_T", functions, _RESERVED)
 
 
 def with_header(text: str, title: str, dtype: str, flags: str = '{"contract"}', noalias: bool = False) -> str:
@@ -137,11 +139,11 @@ def kernel_source(function: scalar_ir.Function, dtype: str, pattern: str, form: 
     printed, names = scalar_ir.print_module([function], dtype, dialect(dtype))
     inputs = [f"x{i}" for i in range(len(pattern))]
     outputs = [f"out{i}" for i in range(function.outputs)]
-    lines = [f"@_kernel\ndef kernel({', '.join(inputs + outputs)}):"]
+    lines = [f"{CALLED} = {names[function]}\n\n\n@_kernel\ndef kernel({', '.join(inputs + outputs)}):"]
     for name, kind, parameter in zip(inputs, pattern, function.parameters, strict=True):
         if kind == "n" and function.kinds.get(parameter, "real") == "real":
             lines.append(f"    {name} = _T({name})")
-    call = f"{names[function]}({{}})"
+    call = f"{CALLED}({{}})"
     if form == "flat":
         arguments = ", ".join(n if p == "n" else f"{n}[i]" for n, p in zip(inputs, pattern, strict=True))
         targets = ", ".join(f"{o}[i]" for o in outputs)

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .scalar_checks import check_bound, check_kinds
 from .scalar_expression import PRIMITIVES, ExpressionLowering, describe
 from .scalar_function import (
     DifferentiationError,
@@ -29,10 +30,6 @@ from .scalar_function import (
     Statement,
     error_at,
     falls_through,
-    literal_kind,
-    variable_kinds,
-    variable_names,
-    walk,
     without_dead_code,
 )
 
@@ -172,8 +169,8 @@ class _FunctionLowering(ExpressionLowering):
             )
         name = self.function.__name__.replace("<lambda>", "lambda_")
         function = Function(name, self.parameters, self.statements, self.outputs, self.kinds, self.file)
-        _check_bound(function.body, set(function.parameters), function)
-        _check_kinds(function)
+        check_bound(function)
+        check_kinds(function)
         return without_dead_code(function)
 
     # -- statements
@@ -313,22 +310,18 @@ class _FunctionLowering(ExpressionLowering):
     # -- names and calls
 
     def resolved(self, node: ast.expr) -> Any:
-        """What a global name or an attribute of a module stands for; None if nothing."""
+        """What a global name, or an attribute of a module or class, stands for; None if nothing."""
         if isinstance(node, ast.Name):
             return None if node.id in self.environment else self.scope.get(node.id)
         if isinstance(node, ast.Attribute):
             owner = self.resolved(node.value)
-            return getattr(owner, node.attr, None) if inspect.ismodule(owner) else None
+            return getattr(owner, node.attr, None) if inspect.ismodule(owner) or inspect.isclass(owner) else None
         return None
 
     def captured_number(self, node: ast.Name | ast.Attribute) -> Operand:
         value, name = self.resolved(node), ast.unparse(node)
-        if isinstance(value, bool | np.bool_):
-            return bool(value)
-        if isinstance(value, int | float):
-            return value
-        if isinstance(value, np.integer | np.floating):
-            number: int | float = value.item()
+        number = _as_number(value)
+        if number is not None:
             return number
         if value is not None:
             self.fail(
@@ -385,12 +378,21 @@ class _FunctionLowering(ExpressionLowering):
             self.fail(node, f"{plain.__name__}(): {error}")
         operands = {name: self.expression(value) for name, value in given.arguments.items()}
         for name, parameter in inspect.signature(plain).parameters.items():
-            default = parameter.default
             if name not in operands:
-                if not isinstance(default, bool | int | float):
+                default = _as_number(parameter.default)
+                if default is None:
                     self.fail(node, f"the default of '{name}' is not a number: pass it as an argument")
                 operands[name] = default
         return operands
+
+
+def _as_number(value: Any) -> bool | int | float | None:
+    """A captured value as a literal; None if it is no real number."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, bool):
+        return value
+    return int(value) if isinstance(value, int) else float(value) if isinstance(value, float) else None
 
 
 def _primitive(callee: Any) -> str | None:
@@ -408,46 +410,3 @@ def _stored_names(node: ast.AST) -> list[tuple[str, bool]]:
         for inner in ast.walk(node)
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
     ]
-
-
-def _check_bound(body: Sequence[Statement], bound: set[str], function: Function) -> set[str]:
-    """Refuse reads that no assignment can have reached; gives what may be bound after the block."""
-    for statement in body:
-        for name in sorted(variable_names(statement.args) - bound):
-            message = f"local variable '{name}' is read before any assignment to it"
-            raise error_at(message, function.file, statement.line)
-        bound = bound | set(statement.targets)
-        if statement.op == "if":
-            sides = (statement.body, statement.orelse)
-            after = [(side, _check_bound(side, bound, function)) for side in sides]
-            bound = bound.union(*(names for side, names in after if falls_through(side)))
-        elif statement.op in ("loop", "for"):
-            bound = bound.union(*(inner.targets for inner in walk(statement.body)))  # by the iteration before
-            _check_bound(statement.body, bound, function)
-        if not falls_through((statement,)):
-            break
-    return bound
-
-
-def _check_kinds(function: Function) -> None:
-    """Refuse a real where only an integer or a bool can stand."""
-    kinds = variable_kinds(function)
-
-    def is_real(operand: Operand) -> bool:
-        return (kinds[operand] if isinstance(operand, str) else literal_kind(operand)) == "real"
-
-    for statement in walk(function.body):
-        if statement.op == "for" and any(map(is_real, statement.args)):
-            raise error_at(
-                "range() needs integers: convert with int(...), or annotate the parameter with ': int'",
-                function.file,
-                statement.line,
-            )
-        if statement.callee is not None:
-            for argument, (name, kind) in zip(statement.args, statement.callee.kinds.items(), strict=True):
-                if kind != "real" and is_real(argument):
-                    raise error_at(
-                        f"parameter '{name}' of '{statement.callee.name}' is annotated {kind}, but gets a real number",
-                        function.file,
-                        statement.line,
-                    )

@@ -64,8 +64,10 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
     result = {"f": "{}_part[j]", "r": "{}_new", "c": "{}_new", "s": "{}_new"}
     arguments = ", ".join(item[letter].format(name) for name, letter in sources)
     results = ", ".join(result[letter].format(name) for name, letter in targets)
+    parameters = ", ".join(name for name, _ in sources + targets)
     body = [
-        f"@_kernel\ndef kernel({', '.join(name for name, _ in sources + targets)}, width, rows):",
+        f"{cpu.CALLED} = {names[function]}\n\n",
+        f"@_kernel\ndef kernel({parameters}, width, rows):",
         *lines(1, "{0} = _T({0})", reals, "n"),
         "    height = (x0.shape[0] + width - 1) // width",
         *lines(1, "{}_sums = np.empty(width, _T)", targets, "r"),
@@ -87,7 +89,7 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
         *lines(5, "{0}_part = {0}_sums[start - first : stop - first]", targets, "r"),
         *lines(5, "{}_part = _T(0)", targets, "cs"),
         "                    for j in range(stop - start):",
-        f"                        {results} = {names[function]}({arguments})",
+        f"                        {results} = {cpu.CALLED}({arguments})",
         *lines(6, "{0}_part[j] += {0}_new", targets, "r"),
         *lines(6, "{0}_part += {0}_new", targets, "cs"),
         *lines(5, "{0}_row += {0}_part", targets, "c"),

@@ -48,15 +48,19 @@ class Dialect:
         functions: Spelling of primitives, such as `{"exp": "_exp"}`; what is missing is spelled `math.exp`. `floor`,
             `ceil`, `trunc` and `round` given here must return the dtype of their argument. `pow` is `a ** b` with a
             real exponent.
+        reserved: Other names of the file, under which no function or variable may be printed.
     """
 
     name: str
     decorator: str = "@_jit"
     cast: str = "_T"
     functions: Mapping[str, str] = field(default_factory=dict)
+    reserved: frozenset[str] = frozenset()
 
-    def __hash__(self) -> int:
-        return hash((self.name, self.decorator, self.cast, tuple(sorted(self.functions.items()))))
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name that means something in the file."""
+        return self.reserved | {self.cast, self.decorator.lstrip("@"), *self.functions.values()}
 
 
 PYTHON = Dialect("python", decorator="")
@@ -102,7 +106,7 @@ class _Printer:
     """Writes one function. Temporaries that are used once, in the block that makes them, become subexpressions."""
 
     def __init__(self, function: Function, dtype: str, dialect: Dialect, names: Mapping[Function, str]) -> None:
-        reserved = _BUILTINS | set(names.values()) | {dialect.cast, *dialect.functions.values()}
+        reserved = _BUILTINS | dialect.names | set(names.values())
         self.name, self.function = names[function], _without_clashes(function, reserved)
         self.dialect, self.names = dialect, names
         self.integral = dtype == "bool" or dtype.startswith(("int", "uint"))
@@ -431,7 +435,7 @@ def print_module(functions: Sequence[Function], dtype: str, dialect: Dialect) ->
         DifferentiationError: Bitwise operators on reals, and `dtype` is not an integer type.
     """
     names: dict[Function, str] = {}
-    fresh = Names(_BUILTINS | {dialect.cast, dialect.decorator.lstrip("@"), *dialect.functions.values()})
+    fresh = Names(_BUILTINS | dialect.names)
 
     def visit(function: Function) -> None:
         if function not in names:
