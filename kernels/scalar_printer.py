@@ -70,6 +70,7 @@ _BUILTINS = frozenset({"abs", "bool", "float", "int", "math", "range", "round"})
 _CONDITIONAL, _OR, _AND, _NOT, _COMPARE, _UNARY, _POWER, _ATOM = 0, 1, 2, 3, 4, 11, 12, 13
 _LEVELS = {"|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10}
 _LONGEST = 96
+_LONGEST_TUPLE = 30  # Python makes longer ones from lists, which Numba follows only if no item has a branch in it
 _INDENT = "    "
 
 
@@ -162,6 +163,8 @@ class _Printer:
             header = f"for {statement.targets[0]} in range({bounds}):"
             items.extend([header, *_indented(self.block(statement.body))])
         elif op == "return":
+            if len(statement.args) > _LONGEST_TUPLE:
+                self.materialise(items, [arg for arg in statement.args if isinstance(arg, str) and arg in self.pending])
             wanted = output_kinds(self.function)
             values = [self.operand(arg, kind).at(0) for arg, kind in zip(statement.args, wanted, strict=True)]
             items.append(f"return {', '.join(values)}")

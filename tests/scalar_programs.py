@@ -212,7 +212,14 @@ def quotient(a: Taylor, b: Taylor) -> Taylor:
 class TaylorMath:
     """The functions of `math` that programs use, for Taylor numbers too."""
 
-    floor, ceil, trunc, pi = staticmethod(math.floor), staticmethod(math.ceil), staticmethod(math.trunc), math.pi
+    floor, ceil, trunc = staticmethod(math.floor), staticmethod(math.ceil), staticmethod(math.trunc)
+    pi, e, tau, inf = math.pi, math.e, math.tau, math.inf
+
+    @staticmethod
+    def _predicate(name: str) -> Any:
+        return staticmethod(lambda x: getattr(math, name)(raw(x)))
+
+    isnan, isinf, isfinite = _predicate("isnan"), _predicate("isinf"), _predicate("isfinite")
 
     @staticmethod
     def _unary(name: str, derivatives: Callable[[float, float], tuple[float, float]]) -> Any:
