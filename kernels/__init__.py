@@ -12,11 +12,14 @@ from . import (  # each import fills the op table with one family
     arithmetic,
     comparison,
     elementary,
+    extrema,
     linalg,
     losses,
     movement,
     optimizers,
     reductions,
+    special,
+    statistics,
     views,
 )
 from .registry import OPS
@@ -27,10 +30,13 @@ __all__ = [
     "arithmetic",
     "comparison",
     "elementary",
+    "extrema",
     "linalg",
     "losses",
     "movement",
     "optimizers",
     "reductions",
+    "special",
+    "statistics",
     "views",
 ]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from .scalar_function import (
     Function,
     Names,
+    Opaque,
     Operand,
     Statement,
     falls_through,
@@ -75,6 +76,11 @@ def _has_loops(function: Function) -> bool:
     return found
 
 
+def _may_be_inlined(callee: Function) -> bool:
+    """Whether nothing is lost: a loop is differentiated where it stands, and declared derivatives belong to a call."""
+    return not (_has_loops(callee) or callee.partials or isinstance(callee, Opaque))
+
+
 def _result(position: int) -> str:
     """What a returned value is called in an environment: no variable has such a name."""
     return f"result {position}"
@@ -125,7 +131,7 @@ class _Block:
                 self.conditional(statement, args[0], ())
             elif statement.op == "id":
                 self.bind(statement.targets[0], args[0], statement.line)
-            elif statement.callee is not None and not _has_loops(statement.callee):
+            elif statement.callee is not None and _may_be_inlined(statement.callee):
                 inner, results = self.rewriter.inlined(statement.callee, args, self.depth)
                 self.statements += inner
                 self.bind_all(statement, results)

@@ -111,7 +111,7 @@ def _(g):
     return g
 
 
-@elementwise(samples=Uniform(), reference=np.multiply, tensors=())
+@elementwise(samples=Uniform(), reference=np.multiply, tensors=(), aliases=("multiply",))
 def mul(input, other):
     """Product of two tensors, item by item."""
     return input * other
@@ -157,6 +157,7 @@ def _(g, out):
 @elementwise(
     samples=Uniform(),
     reference=np.negative,
+    aliases=("negative",),
     bool_error=RuntimeError(
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
         "`logical_not()` operator instead."
@@ -176,6 +177,7 @@ def _(g):
     samples=Uniform(away_from=(0.0,)),
     reference=np.abs,
     name="abs",
+    aliases=("absolute",),
     bool_error=NotImplementedError("\"abs_cpu\" not implemented for 'Bool'"),
 )
 def absolute(input):

@@ -3,6 +3,9 @@
 OpenBLAS starts its threads for products from about 64x64x64 on. At that size a second thread gains 3 %, and when another
 process holds the core it costs tenfold (a training step of 0.5 ms took 9 ms on average, 72 at worst): OpenBLAS's threads
 wait for each other by spinning. So products of moderate size run on one thread, and only large ones on several.
+
+A fork while another Python thread is within a product on several threads hangs parent or child (OpenBLAS stops its
+threads at a fork, but not those at work; NumPy alone hangs as well). So a fork waits until such products are done.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +25,42 @@ ALWAYS_SINGLE = 1 << 18  # multiply-adds below which OpenBLAS itself uses one th
 WORTH_THREADS = 1 << 22  # a product of 160x160x160: 0.1 ms on one thread
 
 _lock = fork_safe_lock()
+_changed = threading.Condition(_lock)
 _limited = 0  # products on one thread that are running, in all Python threads
 _previous = 0  # not known yet
+_running: list[int] = []  # the Python threads that are within a product on several threads
+_forks = 0  # forks that wait for these to end, or are under way
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Product of two matrices."""
     work = a.size * b.shape[-1]
-    if work <= ALWAYS_SINGLE or work >= WORTH_THREADS:
+    if work <= ALWAYS_SINGLE:
         return np.dot(a, b)
-    return _on_one_thread(np.dot, a, b)
+    return (_on_one_thread if work < WORTH_THREADS else _on_several_threads)(np.dot, a, b)
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Products of the matrices of two batches."""
     work = a.shape[-2] * a.shape[-1] * b.shape[-1]
-    if work <= ALWAYS_SINGLE or work >= WORTH_THREADS:
+    if work <= ALWAYS_SINGLE:
         return np.matmul(a, b)
-    return _on_one_thread(np.matmul, a, b)
+    return (_on_one_thread if work < WORTH_THREADS else _on_several_threads)(np.matmul, a, b)
+
+
+def _on_several_threads(product: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    me = threading.get_ident()
+    try:
+        with _lock:
+            while _forks:
+                _changed.wait()
+            _running.append(me)
+        return product(a, b)
+    finally:
+        with _lock:
+            if me in _running:  # not when an interrupt came first
+                _running.remove(me)
+            _changed.notify_all()
 
 
 def _on_one_thread(product: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -78,8 +100,26 @@ def _thread_control() -> tuple[Any, Any] | None:
     return None
 
 
-def _after_fork() -> None:
-    global _limited
+def _before_fork() -> None:
+    global _forks
+    _lock.acquire()
+    _forks += 1
+    me = threading.get_ident()
+    while any(thread != me for thread in _running):  # its own: a signal handler may fork right after a product
+        _changed.wait()
+
+
+def _after_fork_in_parent() -> None:
+    global _forks
+    _forks -= 1
+    _changed.notify_all()
+    _lock.release()
+
+
+def _after_fork_in_child() -> None:
+    global _forks, _limited
+    _forks = 0
+    _running.clear()
     if _limited:  # forked while a product ran in another thread: that thread is not here to restore the number
         _limited = 0
         control = _thread_control()
@@ -88,4 +128,4 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

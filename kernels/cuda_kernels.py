@@ -51,7 +51,8 @@ _CALLED = "_function"  # the scalar function in an elementwise kernel, whatever 
 _RESERVED = frozenset(
     {"cuda", "libdevice", ENTRY, _CALLED, "_I", "_bfloat16_to_f32", "_f32_to_bfloat16", *_TYPE_NAMES.values()}
 )
-_ROUNDINGS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint"}
+_LIBDEVICE = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint", "exp2": "exp2", "cbrt": "cbrt"}
+"""What `math` gives as an int, or numba-cuda does not have of it."""
 
 
 class Form(NamedTuple):
@@ -142,7 +143,7 @@ def _dialect(dtype: np.dtype) -> scalar_ir.Dialect:
     functions = {}
     if dtype.kind == "f":
         suffix = "f" if dtype.itemsize == 4 else ""
-        functions = {name: f"libdevice.{device}{suffix}" for name, device in _ROUNDINGS.items()}
+        functions = {name: f"libdevice.{device}{suffix}" for name, device in _LIBDEVICE.items()}
     return scalar_ir.Dialect("cuda", _DEVICE_FUNCTION, "_T", functions, _RESERVED)
 
 
@@ -185,7 +186,15 @@ def map_source(
         inputs: the dtype of each array, `float` or `int` for a Python number.
         outputs: dtypes of the output arrays.
         form: how the arrays are laid out.
+
+    Raises:
+        NotImplementedError: the function calls compiled code that has no text.
     """
+    if unprintable := scalar_ir.bindings(function):
+        raise NotImplementedError(
+            f"'{next(iter(unprintable.values())).__name__}' is compiled code with a registered derivative: it has no "
+            "CUDA form. Write it in plain Python, or move the operands with .to('cpu')"
+        )
     dtype = compute_dtype(dtype)
     printed, names = scalar_ir.print_module([function], dtype.name, _dialect(dtype))
     used = [*(source for source in inputs if isinstance(source, np.dtype)), *outputs]

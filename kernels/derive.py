@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .adjoint import Adjoints, straight_line
-from .scalar_function import Function, Names, Statement, join, variables, without_dead_code
+from .scalar_function import Function, Names, Operand, Statement, join, variables, without_dead_code
 from .tangent import Tangents
 
 
@@ -29,14 +29,36 @@ def jacobian(function: Function, wrt: Sequence[int]) -> Function:
     """
     key = ("jacobian", tuple(wrt))
     if key not in function.memo:
-        body = _adjoint_body(function, wrt, None) or Tangents(function, wrt, jacobian).transformed(None)
+        declared = any(function.parameters[position] in function.partials for position in wrt)
+        body = _declared_jacobian(function, wrt) if declared else _derived_jacobian(function, wrt)
         outputs = function.outputs * (1 + len(key[1]))
-        derived = Function(
-            f"{function.name}_jacobian", function.parameters, body, outputs, function.kinds, function.file
-        )
+        derived = function.variant(f"{function.name}_jacobian", function.parameters, body, outputs)
         function.memo[key] = without_dead_code(derived)
     result: Function = function.memo[key]
     return result
+
+
+def _derived_jacobian(function: Function, wrt: Sequence[int]) -> list[Statement]:
+    return _adjoint_body(function, wrt, None) or Tangents(function, wrt, jacobian).transformed(None)
+
+
+def _declared_jacobian(function: Function, wrt: Sequence[int]) -> list[Statement]:
+    """The body of a jacobian that calls the declared derivatives, and derives the others."""
+    fresh, parameters = Names(function.parameters), function.parameters
+    derived = [position for position in wrt if parameters[position] not in function.partials]
+    callee = function
+    if derived:
+        body = _derived_jacobian(function, derived)
+        callee = function.variant(f"{function.name}_derived", parameters, body, function.outputs * (1 + len(derived)))
+    results = tuple(fresh("r") for _ in range(function.outputs))
+    columns = {position: [fresh("t") for _ in results] for position in wrt}
+    partials = [columns[position][k] for k in range(function.outputs) for position in derived]
+    statements = [Statement("call", (*results, *partials), parameters, callee=callee)]
+    for position in wrt:
+        for target, partial in zip(columns[position], function.partials.get(parameters[position], ()), strict=False):
+            statements.append(Statement("call", (target,), (*parameters, *results), callee=partial))
+    rows = [columns[position][k] for k in range(function.outputs) for position in wrt]
+    return [*statements, Statement("return", (), (*results, *rows))]
 
 
 def vjp(function: Function, wrt: Sequence[int]) -> Function:
@@ -59,7 +81,7 @@ def vjp(function: Function, wrt: Sequence[int]) -> Function:
         if body is None:
             body = Tangents(function, wrt, jacobian, cotangents).transformed(cotangents)
         parameters = (*function.parameters, *cotangents)
-        derived = Function(f"{function.name}_vjp", parameters, body, len(key[1]), function.kinds, function.file)
+        derived = function.variant(f"{function.name}_vjp", parameters, body, len(key[1]))
         function.memo[key] = without_dead_code(derived)
     result: Function = function.memo[key]
     return result
@@ -90,7 +112,7 @@ def _cotangent_names(function: Function) -> list[str]:
 def combine(
     name: str,
     parameters: Sequence[str],
-    parts: Sequence[tuple[Function, Sequence[str]]],
+    parts: Sequence[tuple[Function, Sequence[Operand]]],
     kinds: Mapping[str, str] | None = None,
 ) -> Function:
     """One function that calls each part with the named parameters and returns all their outputs, in order.
@@ -98,7 +120,7 @@ def combine(
     Args:
         name: Name of the new function.
         parameters: Its parameters.
-        parts: Functions, each with the parameters of the new one that it is called with, in its own order.
+        parts: Functions, each with what it is called with in its own order: parameters of the new one, or literals.
         kinds: Kinds of the parameters; by default what the parts take them for.
     """
     found: dict[str, str] = {}
@@ -107,10 +129,12 @@ def combine(
     returned: list[str] = []
     for part, arguments in parts:
         for argument, parameter in zip(arguments, part.parameters, strict=True):
-            found[argument] = join((found.get(argument, "bool"), part.kinds[parameter]))
+            if isinstance(argument, str):
+                found[argument] = join((found.get(argument, "bool"), part.kinds[parameter]))
         targets = tuple(fresh("t") for _ in range(part.outputs))
         body.append(Statement("call", targets, tuple(arguments), callee=part))
         returned.extend(targets)
     body.append(Statement("return", (), tuple(returned)))
-    combined = Function(name, parameters, body, len(returned), {**found, **(kinds or {})})
+    cached = all(part.cached for part, _ in parts)
+    combined = Function(name, parameters, body, len(returned), {**found, **(kinds or {})}, cached=cached)
     return without_dead_code(combined)

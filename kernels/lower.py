@@ -4,28 +4,31 @@ The accepted language is a closed subset of Python: numbers and booleans in loca
 `and`/`or`/`not`, conditional expressions, `if`, `while`, `for` over `range`, `break`, `continue`, early `return`,
 several returned values, functions of `math`, and calls of other such functions. Everything else is refused with a
 `DifferentiationError` that shows the line. Captured numbers and functions are frozen when the function is lowered.
+
+Three kinds of callee are not primitives of the language: a helper written in Python, which is lowered too; an elementwise
+op of the user's, which brings its `scalar_function`; and a compiled function whose derivative is `REGISTERED`.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import functools
 import inspect
-import linecache
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
+from .function_source import definition
 from .scalar_checks import check_bound, check_kinds
-from .scalar_expression import PRIMITIVES, ExpressionLowering, describe
+from .scalar_expression import PRIMITIVES, ExpressionLowering, refusal
 from .scalar_function import (
     DifferentiationError,
     Function,
     Names,
+    Opaque,
     Operand,
     Statement,
     error_at,
@@ -33,9 +36,14 @@ from .scalar_function import (
     without_dead_code,
 )
 
+REGISTERED: dict[Any, Opaque] = {}
+"""Compiled functions with a declared derivative; see `user_ops.register_derivative`."""
+
 
 def lower(function: Callable[..., Any]) -> Function:
-    """Lower a plain Python function (or what Numba's `njit` made of it) to a `Function`; the same one every time.
+    """Lower a plain Python function (or what Numba's `njit` made of it) to a `Function`.
+
+    It is the same one every time, until a number or a function that the source names has been replaced.
 
     Parameters annotated `int` or `bool` are of that kind, all others of the op's dtype. Keyword-only parameters follow
     the positional ones.
@@ -61,57 +69,71 @@ def lower(function: Callable[..., Any]) -> Function:
 def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """The Python function in a Numba dispatcher or in anything else that has a `py_func`."""
     plain = getattr(function, "py_func", function)
+    if isinstance(plain, staticmethod):
+        raise DifferentiationError(f"{plain.__name__!r} is a staticmethod already: put @staticmethod on top, not below")
     if not isinstance(plain, types.FunctionType):
         raise DifferentiationError(
-            f"{function!r} is not a Python function: only functions written in Python can be lowered"
+            f"{function!r} is not a Python function: only functions of numbers written in Python can be lowered; wrap it "
+            "in one"
         )
+    if _takes_tensors(plain):
+        raise DifferentiationError(f"'{plain.__name__}' takes tensors already: it is no function of single numbers")
     return plain
 
 
-_lowered: weakref.WeakKeyDictionary[Callable[..., Any], Function] = weakref.WeakKeyDictionary()
+class _Lowered:
+    """A lowered function, and what the names in its source stood for then."""
+
+    def __init__(self, function: Function, captured: dict[str, Any]) -> None:
+        self.function = function
+        self.captured = captured
+
+    def is_current(self, python: Callable[..., Any]) -> bool:
+        """Whether every name still stands for the same, in the helpers too."""
+        for path, value in self.captured.items():
+            found = captured_value(python, path)
+            if found is not value and not (
+                type(found) is type(value) and isinstance(found, float | int) and repr(found) == repr(value)
+            ):
+                return False
+            plain = getattr(found, "py_func", found)
+            helper = _lowered.get(plain) if isinstance(plain, types.FunctionType) else None
+            if helper is not None and not helper.is_current(plain):
+                return False
+        return True
+
+
+_lowered: weakref.WeakKeyDictionary[Callable[..., Any], _Lowered] = weakref.WeakKeyDictionary()
+MISSING = object()
 
 
 def _lower(function: Callable[..., Any], callers: tuple[Callable[..., Any], ...]) -> Function:
     known = _lowered.get(function)
-    if known is None:
-        known = _lowered[function] = _FunctionLowering(function, callers).lowered()
-    return known
+    if known is None or not known.is_current(function):
+        lowering = _FunctionLowering(function, callers)
+        known = _lowered[function] = _Lowered(lowering.lowered(), lowering.captured)
+    return known.function
 
 
-# ---------------------------------------------------------------------------------------------------- source text
+def forget() -> None:
+    """Lower every function anew: what a call stands for has changed. Ops that exist keep what they have."""
+    _lowered.clear()
 
 
-@functools.lru_cache(maxsize=64)
-def _parsed(text: str) -> ast.Module:
-    return ast.parse(text)
-
-
-def _definition(function: Any) -> ast.FunctionDef | ast.Lambda:
-    """The syntax tree of a function, from its file: line numbers are then the file's own."""
-    code = function.__code__
-    linecache.checkcache(code.co_filename)
-    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
-    if not text:
-        raise DifferentiationError(
-            f"the source of '{function.__qualname__}' is not available: define it in a file or a notebook cell"
-        )
-    found: list[ast.FunctionDef | ast.Lambda] = []
-    for node in ast.walk(_parsed(text)):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            found += [node] * (first == code.co_firstlineno)
-        elif isinstance(node, ast.Lambda) and code.co_name == "<lambda>" and node.lineno == code.co_firstlineno:
-            found.append(node)
-    if len(found) > 1:  # several lambdas on one line: the columns tell which
-        positions = set(code.co_positions())
-        found = [node for node in found if isinstance(node, ast.Lambda) and _span(node.body) in positions]
-    if not found:
-        raise error_at(f"the source of '{function.__qualname__}' has changed", code.co_filename, code.co_firstlineno)
-    return found[0]
-
-
-def _span(node: ast.expr) -> tuple[int | None, int | None, int | None, int | None]:
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+def captured_value(function: Any, path: str) -> Any:
+    """What a global or captured name, or a dotted path through modules and classes, stands for; `MISSING` if nothing."""
+    name, *attributes = path.split(".")
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    if name in cells:
+        try:
+            value = cells[name].cell_contents
+        except ValueError:  # assigned further down in the enclosing function
+            return MISSING
+    else:
+        value = function.__globals__.get(name, getattr(builtins, name, MISSING))
+    for attribute in attributes:
+        value = getattr(value, attribute, MISSING) if inspect.ismodule(value) or inspect.isclass(value) else MISSING
+    return value
 
 
 def _annotated_kind(annotation: ast.expr | None) -> str:
@@ -134,14 +156,13 @@ class _FunctionLowering(ExpressionLowering):
     def __init__(self, function: Any, callers: tuple[Callable[..., Any], ...]) -> None:
         self.function, self.callers = function, (*callers, function)
         self.file = function.__code__.co_filename
-        self.definition = _definition(function)
-        captured = inspect.getclosurevars(function).nonlocals
-        self.scope = {**vars(builtins), **function.__globals__, **captured}
+        self.definition = definition(function)
+        self.captured: dict[str, Any] = {}
         self.outputs: int | None = None
         self.depth = 0
         arguments = self.definition.args
         if arguments.vararg or arguments.kwarg:
-            self.fail(self.definition, "*args and **kwargs are not supported: name each parameter")
+            self.fail(self.definition, "*args and **kwargs are not supported: name each parameter, a number each")
         parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         self.parameters = [parameter.arg for parameter in parameters]
         self.kinds = {parameter.arg: _annotated_kind(parameter.annotation) for parameter in parameters}
@@ -218,12 +239,12 @@ class _FunctionLowering(ExpressionLowering):
                 self.statements.append(Statement(type(node).__name__.lower(), line=self.line))
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 pass
+            case ast.Expr(value=ast.Yield() | ast.YieldFrom() | ast.Await() as value):
+                self.fail(node, refusal(value))
             case ast.Expr():
                 self.fail(node, "this expression has no effect: a scalar function only computes what it returns")
             case _:
-                self.fail(
-                    node, f"{describe(node)} cannot be used in a scalar function: it computes with single numbers"
-                )
+                self.fail(node, refusal(node))
 
     def target_name(self, target: ast.expr) -> str:
         if not isinstance(target, ast.Name):
@@ -310,36 +331,56 @@ class _FunctionLowering(ExpressionLowering):
     # -- names and calls
 
     def resolved(self, node: ast.expr) -> Any:
-        """What a global name, or an attribute of a module or class, stands for; None if nothing."""
-        if isinstance(node, ast.Name):
-            return None if node.id in self.environment else self.scope.get(node.id)
-        if isinstance(node, ast.Attribute):
-            owner = self.resolved(node.value)
-            return getattr(owner, node.attr, None) if inspect.ismodule(owner) or inspect.isclass(owner) else None
-        return None
+        """What a global name or an attribute of a module stands for; `MISSING` if nothing."""
+        inner = node
+        while isinstance(inner, ast.Attribute):
+            inner = inner.value
+        if not isinstance(inner, ast.Name) or inner.id in self.environment:
+            return MISSING
+        path = ast.unparse(node)
+        value = self.captured[path] = captured_value(self.function, path)
+        return value
 
     def captured_number(self, node: ast.Name | ast.Attribute) -> Operand:
         value, name = self.resolved(node), ast.unparse(node)
         number = _as_number(value)
         if number is not None:
             return number
-        if value is not None:
+        if value is not MISSING:
             self.fail(
-                node, f"'{name}' is a {type(value).__name__}: only numbers can be captured; pass it as an argument"
+                node, f"'{name}' is a {type(value).__name__}: only real numbers can be captured; pass it as an argument"
             )
-        if isinstance(node, ast.Attribute) and self.resolved(node.value) is None:
-            self.fail(node, f"'{name}': numbers have no attributes in a scalar function")
-        self.fail(node, f"name '{name}' is not defined")
+        if isinstance(node, ast.Attribute) and not inspect.ismodule(self.resolved(node.value)):
+            self.fail(
+                node, f"'{name}': numbers have no attributes in a scalar function; pass it as an argument of its own"
+            )
+        self.fail(node, f"name '{name}' is not defined: it must be before this function is")
 
     def helper(self, node: ast.Call) -> Function | None:
-        """The lowered function that is called; None if it is no function written in Python."""
+        """The lowered or opaque function that is called; None if it is neither."""
         callee = self.resolved(node.func)
+        opaque: Opaque | None = _entry(REGISTERED, callee)
+        if opaque is not None:
+            opaque.settle()
+            return opaque
+        scalar = getattr(callee, "scalar_function", None)
         plain = getattr(callee, "py_func", callee)
-        if not isinstance(plain, types.FunctionType) or _primitive(callee) is not None:
-            return None
-        if plain in self.callers:
+        if self.is_itself(node.func) or plain in self.callers:
             self.fail(node, f"'{ast.unparse(node.func)}' calls itself: recursion is not supported, write a loop")
+        if isinstance(scalar, Function):
+            scalar.memo["called"] = True  # from here on its gradients are settled
+            return scalar
+        if not isinstance(plain, types.FunctionType) or _entry(PRIMITIVES, callee) is not None or _takes_tensors(plain):
+            return None
         return _lower(plain, self.callers)
+
+    def is_itself(self, callee: ast.expr) -> bool:
+        """Whether a call is of the function that is being defined: its name stands for nothing yet, or for an older one."""
+        plain = self.function
+        name = plain.__name__
+        if not isinstance(callee, ast.Name) or callee.id != name or callee.id in self.environment:
+            return False
+        return name in plain.__code__.co_freevars or plain.__qualname__ == name
 
     def helper_outputs(self, node: ast.Call) -> int:
         helper = self.helper(node)
@@ -347,26 +388,50 @@ class _FunctionLowering(ExpressionLowering):
 
     def call(self, node: ast.Call, outputs: int) -> Sequence[Operand]:
         callee, name = self.resolved(node.func), ast.unparse(node.func)
-        primitive = _primitive(callee)
         helper = self.helper(node)
+        primitive = _entry(PRIMITIVES, callee) if helper is None else None
         found = 1 if helper is None else helper.outputs
         if primitive is None and helper is None:
-            if callee is None:
-                self.fail(node, f"'{name}' is not a function that can be called here")
-            self.fail(
-                node, f"no derivative is known for '{name}': use functions of math, or a helper written in plain Python"
-            )
+            self.fail(node, self.not_callable(node, callee))
         if found != outputs:
             self.fail(node, f"'{name}' returns {found} value{'s' * (found > 1)}, but {outputs} expected here")
         if primitive is not None:
             return (self.primitive(node, primitive),)
         assert helper is not None
         targets = tuple(self.names("t") for _ in range(outputs))
-        arguments = self.bound_arguments(node, getattr(callee, "py_func", callee))
-        self.statements.append(
-            Statement("call", targets, tuple(arguments[p] for p in helper.parameters), self.line, callee=helper)
-        )
+        if isinstance(helper, Opaque):
+            operands = self.plain_arguments(node, helper)
+        else:
+            signed = getattr(callee, "__wrapped__", callee) if hasattr(callee, "scalar_function") else callee
+            arguments = self.bound_arguments(node, getattr(signed, "py_func", signed))
+            operands = tuple(arguments[p] for p in helper.parameters)
+        self.statements.append(Statement("call", targets, operands, self.line, callee=helper))
         return targets
+
+    def not_callable(self, node: ast.Call, callee: Any) -> str:
+        """The message about a call of something that a scalar function cannot call."""
+        name = ast.unparse(node.func)
+        if isinstance(node.func, ast.Lambda):
+            return refusal(node.func)
+        if callee is MISSING:
+            root = name.partition(".")[0]
+            if root in self.environment:
+                what = "a number" if name == root else f"a method, and '{root}' a number: use a function of math"
+                return f"'{name}' is not a function that can be called here: it is {what}"
+            return f"'{name}' is not a function that can be called here: it must be defined before this one"
+        if _takes_tensors(callee):
+            return f"'{name}' takes tensors: use the function of math of that name on single numbers"
+        return (
+            f"no derivative is known for '{name}': use functions of math, or a helper written in plain Python, or give "
+            "one with register_derivative"
+        )
+
+    def plain_arguments(self, node: ast.Call, opaque: Opaque) -> tuple[Operand, ...]:
+        """The operands of a compiled function, which takes positional arguments only."""
+        count = len(opaque.parameters)
+        if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args) or len(node.args) != count:
+            self.fail(node, f"'{ast.unparse(node.func)}' takes {count} plain positional number{'s' * (count > 1)} here")
+        return tuple(self.expression(arg) for arg in node.args)
 
     def bound_arguments(self, node: ast.Call, plain: Callable[..., Any]) -> dict[str, Operand]:
         """The operand for each parameter of a helper, defaults included."""
@@ -395,9 +460,16 @@ def _as_number(value: Any) -> bool | int | float | None:
     return int(value) if isinstance(value, int) else float(value) if isinstance(value, float) else None
 
 
-def _primitive(callee: Any) -> str | None:
+def _takes_tensors(callee: Any) -> bool:
+    """Whether something is a public function of the layers above: `numgrad.exp` instead of `math.exp`."""
+    package = __package__.rpartition(".")[0]
+    module = getattr(callee, "__module__", None) or ""
+    return module == package or (module.startswith(f"{package}.") and not module.startswith(f"{__package__}."))
+
+
+def _entry(table: Mapping[Any, Any], callee: Any) -> Any:
     try:
-        return PRIMITIVES.get(callee)
+        return table.get(callee)
     except TypeError:  # not hashable
         return None
 

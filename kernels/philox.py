@@ -205,7 +205,7 @@ _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinlin
 # The loop makes whole blocks. Numba lets a signed index be negative; with unsigned ones LLVM sees that the items of a
 # block lie side by side, and vectorises. So does `forceinline`, without which a function this long stays a call.
 _LOOP = """
-@njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, cache=True)
+@njit(error_model="numpy", nogil=True, fastmath={{"contract"}})
 def kernel(out, seed, counter, low, span):
     for b in range(out.shape[0] // {items}):
         i = np.uint64(b) * np.uint64({items})
@@ -241,10 +241,9 @@ def _kernel(kind: str, dtype: np.dtype) -> Callable[..., None]:
     from numba import types
     from numba.np.numpy_support import from_dtype
 
-    module = cache.load_module(kernel_source(kind, dtype))
     blocks = types.Array(from_dtype(dtype), 1, "C")
     signature = (blocks, types.uint64, types.uint64, types.int64, types.uint64)
-    return cache.compile_cached(module.kernel, signature)
+    return cache.compiled(kernel_source(kind, dtype), "kernel", signature)
 
 
 def fill(out: np.ndarray, kind: str, start: int, seed: int, counter: int, low: int = 0, high: int = 0) -> None:

@@ -47,7 +47,7 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
         outputs: a letter for each output: `f`, `r`, `c` or `s`. Outputs of `r` are float64 of shape (blocks, width),
             those of `s` float64 of shape (blocks,), with a block for every `rows` rows.
     """
-    printed, names = scalar_ir.print_module([function], dtype, cpu.dialect(dtype))
+    spelled = cpu.Spelled(function, dtype)
     sources = [(f"x{i}", letter) for i, letter in enumerate(inputs)]
     targets = [(f"out{i}", letter) for i, letter in enumerate(outputs)]
 
@@ -65,8 +65,8 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
     arguments = ", ".join(item[letter].format(name) for name, letter in sources)
     results = ", ".join(result[letter].format(name) for name, letter in targets)
     parameters = ", ".join(name for name, _ in sources + targets)
+    sums = lines(0, "{0}_part[j] += {0}_new", targets, "r") + lines(0, "{0}_part += {0}_new", targets, "cs")
     body = [
-        f"{cpu.CALLED} = {names[function]}\n\n",
         f"@_kernel\ndef kernel({parameters}, width, rows):",
         *lines(1, "{0} = _T({0})", reals, "n"),
         "    height = (x0.shape[0] + width - 1) // width",
@@ -88,10 +88,7 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
         *lines(5, "{0}_part = {0}[start - first : stop - first]", sources, "r"),
         *lines(5, "{0}_part = {0}_sums[start - first : stop - first]", targets, "r"),
         *lines(5, "{}_part = _T(0)", targets, "cs"),
-        "                    for j in range(stop - start):",
-        f"                        {results} = {cpu.CALLED}({arguments})",
-        *lines(6, "{0}_part[j] += {0}_new", targets, "r"),
-        *lines(6, "{0}_part += {0}_new", targets, "cs"),
+        *(" " * 20 + line for line in spelled.loop("for j in range(stop - start):", results, arguments, sums)),
         *lines(5, "{0}_row += {0}_part", targets, "c"),
         *lines(5, "{0}_block += {0}_part", targets, "s"),
         *lines(4, "{0}[i] = {0}_row", targets, "c"),
@@ -99,19 +96,20 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
         *lines(2, "{0}[block] = {0}_block", targets, "s"),
     ]
     title = f"{function.name}, {dtype}, {inputs} to {outputs}"
-    return cpu.with_header(f"{printed}\n\n" + "\n".join(body) + "\n", title, dtype, _FLAGS, noalias=True)
+    return cpu.with_header(f"{spelled.text}\n\n" + "\n".join(body) + "\n", title, dtype, _FLAGS, noalias=True)
 
 
 @functools.cache
 def _kernel(function: scalar_ir.Function, dtype: np.dtype, inputs: str, outputs: str) -> Callable[..., None]:
     from numba import types
 
-    module = cache.load_module(kernel_source(function, dtype.name, inputs, outputs))
     wide = np.dtype(np.float64)
     kinds = {"f": (dtype, 1), "r": (wide, 2), "c": (dtype, 1), "s": (wide, 1)}
     results = [cpu.array_type(*kinds[letter]) for letter in outputs]
     arguments = cpu.argument_types(function, dtype, inputs.replace("f", "v"))
-    return cache.compile_cached(module.kernel, (*arguments, *results, types.int64, types.int64))
+    signature = (*arguments, *results, types.int64, types.int64)
+    text = kernel_source(function, dtype.name, inputs, outputs)
+    return cache.compiled(text, "kernel", signature, cpu.bound(function))
 
 
 # ---------------------------------------------------------------------------------------------------- on arrays

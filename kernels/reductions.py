@@ -1,8 +1,7 @@
-"""Reductions: sum, mean, max, argmax.
+"""Reductions that add, multiply or combine truth values: sum, mean, nansum, prod, any, all, count_nonzero.
 
-An array is first seen as (outer, n, inner) around the reduced axes; other orders of axes are copied into that form.
-Sums of float32 are kept in float64: along rows in blocks of float32 lanes first, where they vectorise, along columns item
-by item.
+Sums of float32 are kept in float64: in blocks of float32 lanes first, where they vectorise. Products are kept in float64
+throughout, so that they overflow only where their result does. Both go for the whole, one dimension or several.
 """
 
 from __future__ import annotations
@@ -12,116 +11,44 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import where
 from .array import Array, Shape, broadcast_axes
 from .cpu import loop
+from .folds import Axes, Fold, all_axes, keep, mapped, restore_dims
+from .movement import cat
 from .registry import Sample, op
 
-Axes = tuple[int, ...]
+_FLOAT_LANES = "_T if np.dtype(_T).kind == 'f' else _A"
 
-
-# ---------------------------------------------------------------------------------------------------- loops
-@loop(reassoc=True)
-def sum_rows(x, out):
-    """Sum of each row of (rows, n)."""
-    for r in range(x.shape[0]):
-        row = x[r]
-        n = row.shape[0]
-        total = _A(0)  # noqa: F821
-        for start in range(0, n, 1024):
-            block = row[start : min(start + 1024, n)]
-            partial = _T(0)  # noqa: F821
-            for i in range(block.shape[0]):
-                partial += block[i]
-            total += partial
-        out[r] = total
-
-
-@loop
-def sum_columns(x, out):
-    """Sums over the middle axis of (outer, n, inner)."""
-    outer, n, inner = x.shape
-    total = np.empty(inner, _A)  # noqa: F821
-    for o in range(outer):
-        total[:] = 0
-        for k in range(n):
-            row = x[o, k]
-            for i in range(inner):
-                total[i] += row[i]
-        target = out[o]
-        for i in range(inner):
-            target[i] = total[i]
-
-
-@loop
-def max_axis(x, values, indices):
-    """Largest items along the middle axis of (outer, n, inner), and their first indices."""
-    outer, n, inner = x.shape
-    for o in range(outer):
-        for i in range(inner):
-            best = x[o, 0, i]
-            where = 0
-            for k in range(1, n):
-                if best != best:  # the first NaN wins
-                    break
-                item = x[o, k, i]
-                if item > best or item != item:
-                    best = item
-                    where = k
-            values[o, i] = best
-            indices[o, i] = where
-
-
-def as_outer_axis_inner(x: np.ndarray, axes: Axes) -> tuple[np.ndarray, Shape]:
-    """`x` as a contiguous (outer, n, inner) array with the reduced axes in the middle, and the shape of the result."""
-    kept = [d for d in range(x.ndim) if d not in axes]
-    shape = tuple(x.shape[d] for d in kept)
-    ordered = sorted(axes)
-    n = math.prod(x.shape[d] for d in ordered)
-    if ordered == list(range(ordered[0], ordered[0] + len(ordered))):
-        outer = math.prod(x.shape[: ordered[0]])
-        inner = math.prod(x.shape[ordered[-1] + 1 :])
-    else:
-        x = x.transpose([*kept, *ordered])
-        outer, inner = math.prod(shape), 1
-    return np.ascontiguousarray(x).reshape(outer, n, inner), shape
+SUM = Fold("0", "x", "a + b", np.add, lane=_FLOAT_LANES, total="_A")
+NANSUM = Fold("0", "x if x == x else _T(0)", "a + b", np.add, lane="_T", total="_A")
+PRODUCT = Fold("1", "x", "a * b", np.multiply, lane="_A", total="_A")
+ANY = Fold("False", "x != _T(0)", "a | b", np.logical_or, lane="np.bool_", total="np.bool_")
+ALL = Fold("True", "x != _T(0)", "a & b", np.logical_and, lane="np.bool_", total="np.bool_")
+COUNT = Fold("0", "x != _T(0)", "a + b", np.add, lane="np.int32", total="np.int64")
 
 
 def sum_axes(x: np.ndarray, axes: Axes) -> np.ndarray:
     """Sum over axes; integers and bools sum to int64."""
-    if x.dtype.kind in "iub" and x.dtype != np.int64:
-        x = x.astype(np.int64)
-    if not axes:
-        return x.copy()
-    blocks, shape = as_outer_axis_inner(x, axes)
-    outer, n, inner = blocks.shape
-    out = np.empty((outer, inner), blocks.dtype)
-    if out.size:
-        if inner == 1:
-            sum_rows(blocks.reshape(outer, n), out.reshape(-1))
-        else:
-            sum_columns(blocks, out)
-    return out.reshape(shape)
+    return SUM.over(x, axes, dtype=x.dtype if x.dtype.kind == "f" else None)
 
 
 def sum_all(x: np.ndarray) -> np.ndarray:
     """Sum of all items, as a 0-d array."""
-    if x.dtype.kind != "f" or not x.flags.c_contiguous:
-        return sum_axes(x, tuple(range(x.ndim)))
-    out = np.empty(1, x.dtype)
-    sum_rows(x.reshape(1, -1), out)
-    return out.reshape(())
+    return sum_axes(x, all_axes(x))
 
 
 def sum_to_shape(x: np.ndarray, shape: Shape) -> np.ndarray:
     """Sum the axes along which `shape` was broadcast to `x.shape`."""
     if x.shape == shape:
         return x
-    if x.ndim == 2 and shape == x.shape[1:] and x.flags.c_contiguous and x.dtype.kind == "f":
-        out = np.empty((1, *shape), x.dtype)  # a bias under its rows, the case that every layer meets
-        sum_columns(x[None], out)
-        return out[0]
     return sum_axes(x, broadcast_axes(x.shape, shape)).reshape(shape)
+
+
+def mean_axes(x: np.ndarray, axes: Axes) -> np.ndarray:
+    """Mean over axes, in the accumulator's dtype: float64. NaN of nothing."""
+    count = math.prod(x.shape[d] for d in axes)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(SUM.over(x, axes) / np.float64(count))
 
 
 def _result_dtype(x: np.ndarray | Array) -> np.dtype:
@@ -174,7 +101,7 @@ def sum_dim(input, *, dim, keepdim=False):
 
 @sum_dim.kernel("cpu")
 def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
-    return _keep(sum_axes(input, dim), input.shape, dim, keepdim)
+    return keep(sum_axes(input, dim), input.shape, dim, keepdim)
 
 
 @sum_dim.kernel("cuda")
@@ -195,20 +122,6 @@ def _(g, input_shape, dim, keepdim):
     return restore_dims(g, dim, keepdim).expand(input_shape)
 
 
-def _keep(out: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> np.ndarray:
-    if not keepdim:
-        return out
-    return out.reshape(tuple(1 if d in dim else n for d, n in enumerate(shape)))
-
-
-def restore_dims(g: Any, dim: Axes, keepdim: bool) -> Any:
-    """Put back the reduced dimensions of a gradient, with extent 1."""
-    if not keepdim:
-        for d in sorted(dim):
-            g = g.unsqueeze(d)
-    return g
-
-
 @op(samples=[Sample(((3, 4),)), Sample(((),))], reference=np.mean)
 def mean(input):
     """Mean of all items; NaN of none."""
@@ -216,9 +129,7 @@ def mean(input):
 
 @mean.kernel("cpu")
 def _(input: np.ndarray) -> np.ndarray:
-    total = sum_all(input)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(total / total.dtype.type(input.size))
+    return mean_axes(input, all_axes(input)).astype(input.dtype)
 
 
 @mean.grad("input")
@@ -244,10 +155,7 @@ def mean_dim(input, *, dim, keepdim=False):
 
 @mean_dim.kernel("cpu")
 def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
-    count = math.prod(input.shape[d] for d in dim)
-    total = sum_axes(input, dim)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return _keep(np.asarray(total / total.dtype.type(count)), input.shape, dim, keepdim)
+    return keep(mean_axes(input, dim).astype(input.dtype), input.shape, dim, keepdim)
 
 
 @mean_dim.grad("input")
@@ -256,127 +164,191 @@ def _(g, input_shape, dim, keepdim):
     return restore_dims(g, dim, keepdim).expand(input_shape) / count
 
 
-# ---------------------------------------------------------------------------------------------------- max
-@op(samples=[Sample(((3, 4),))], reference=np.max, node="MaxBackward1")
-def max(input):
-    """The largest item, NaN if any is. Equal ones share the gradient. Raises RuntimeError for an empty tensor."""
+@op(
+    samples=[Sample(((2, 3, 4),), {"dim": (0, 2)}), Sample(((3, 4),), {"dim": (1,), "keepdim": True})],
+    reference=lambda x, dim, keepdim: np.nansum(x, dim, keepdims=keepdim),
+)
+def nansum(input, *, dim, keepdim=False):
+    """Sum over some dimensions of the items that are not NaN."""
 
 
-@max.kernel("cpu")
+@nansum.kernel("cpu")
+def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
+    fold, dtype = (NANSUM, input.dtype) if input.dtype.kind == "f" else (SUM, None)
+    return keep(fold.over(input, dim, dtype=dtype), input.shape, dim, keepdim)
+
+
+@nansum.grad("input")
+def _(g, input, dim, keepdim):
+    return restore_dims(g, dim, keepdim).expand(tuple(input.shape)) * (input == input)
+
+
+# ---------------------------------------------------------------------------------------------------- prod
+@op(samples=[Sample(((3, 4),)), Sample(((),)), Sample(((0, 2),)), Sample(([1.0, 0.0, 3.0],))], reference=np.prod)
+def prod(input):
+    """Product of all items. Integers and bools multiply to int64."""
+
+
+@prod.kernel("cpu")
 def _(input: np.ndarray) -> np.ndarray:
-    if not input.size:
-        raise RuntimeError(
-            "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
-            "'dim' argument."
-        )
-    values, _ = _max(input, tuple(range(input.ndim)))
-    return values
+    return _product(input, all_axes(input))
 
 
-@max.grad("input")
-def _(g, input, out):
-    mask = (input == out) + (input != input)  # a NaN among the items is the result, and equals nothing
-    return where(mask, g / mask.sum(), 0)
+@prod.grad("input")
+def _(g, input):
+    return g * products_of_others(input.reshape(-1), 0).reshape(tuple(input.shape))
 
 
-@op(
-    samples=[Sample(((3, 4),), {"dim": 1}), Sample(((2, 3, 4),), {"dim": 1, "keepdim": True})],
-    reference=lambda x, dim, keepdim: (np.max(x, dim, keepdims=keepdim), np.argmax(x, dim, keepdims=keepdim)),
-    name="max.dim",
-    node="MaxBackward0",
-    outputs=2,
-)
-def max_dim(input, *, dim, keepdim=False):
-    """Largest items along a dimension, and their first indices (int64)."""
-
-
-max_dim.non_differentiable_outputs = (1,)
-
-
-@max_dim.kernel("cpu")
-def _(input: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
-    axes = (dim,) if input.ndim else ()
-    values, indices = _max(input, axes)
-    return _keep(values, input.shape, axes, keepdim), _keep(indices, input.shape, axes, keepdim)
-
-
-@max_dim.grad("input")
-def _(g0, out1, input_shape, dim, keepdim):
-    return value_selecting_reduction_backward(g0, out1, dim=dim, shape=input_shape, keepdim=keepdim)
-
-
-def _max(x: np.ndarray, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    if not axes:
-        return x.copy(), np.zeros(x.shape, np.int64)
-    blocks, shape = as_outer_axis_inner(x, axes)
-    outer, _, inner = blocks.shape
-    values = np.empty((outer, inner), x.dtype)
-    indices = np.empty((outer, inner), np.int64)
-    max_axis(blocks, values, indices)
-    return values.reshape(shape), indices.reshape(shape)
+@prod.fused_backward("cpu")
+def _(g: np.ndarray, input: np.ndarray, out: np.ndarray, needs: tuple[bool, ...]) -> tuple[np.ndarray]:
+    flat = np.ascontiguousarray(input).reshape(-1)
+    return (_product_gradient(g, flat, out, 0).reshape(input.shape),)
 
 
 @op(
-    samples=[Sample(((2,), [2, 0]), {"dim": 1, "shape": (2, 3), "keepdim": False})],
-    reference=lambda g, index, dim, shape, keepdim: _scatter_along(g, index, dim, shape, keepdim),
+    samples=[
+        Sample(((3, 4),), {"dim": 0}),
+        Sample(((2, 3, 4),), {"dim": 1, "keepdim": True}),
+        Sample(([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]],), {"dim": 1}),
+    ],
+    reference=lambda x, dim, keepdim: np.prod(x, dim, keepdims=keepdim),
+    name="prod.dim_int",
+    node="ProdBackward1",
 )
-def value_selecting_reduction_backward(g, indices, *, dim, shape, keepdim):
-    """Zeros of `shape` with the items of `g` at `indices` along `dim`: the gradient of `max` over a dimension."""
+def prod_dim(input, *, dim, keepdim=False):
+    """Product over a dimension. Integers and bools multiply to int64."""
 
 
-@value_selecting_reduction_backward.kernel("cpu")
-def _(g: np.ndarray, indices: np.ndarray, dim: int, shape: Shape, keepdim: bool) -> np.ndarray:
-    return _scatter_along(g, indices, dim, shape, keepdim)
-
-
-def _scatter_along(g: np.ndarray, indices: np.ndarray, dim: int, shape: Shape, keepdim: bool) -> np.ndarray:
-    out = np.zeros(shape, g.dtype)
-    if not shape:
-        out[...] = g
-        return out
-    if not keepdim:
-        g, indices = np.expand_dims(g, dim), np.expand_dims(indices, dim)
-    np.put_along_axis(out, indices.astype(np.int64), g, dim)
-    return out
-
-
-@value_selecting_reduction_backward.grad("g")
-def _(g, indices, dim, shape, keepdim):
-    return select_along(g, indices, dim=dim, keepdim=keepdim)
-
-
-@op(
-    samples=[Sample(((2, 3), [2, 0]), {"dim": 1, "keepdim": False})],
-    reference=lambda x, index, dim, keepdim: np.take_along_axis(x, index[:, None], dim)[:, 0],
-)
-def select_along(input, indices, *, dim, keepdim):
-    """The items of `input` at `indices` along `dim`, one for each remaining position."""
-
-
-@select_along.kernel("cpu")
-def _(input: np.ndarray, indices: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
-    if not input.shape:
-        return input.copy()
-    index = indices if keepdim else np.expand_dims(indices, dim)
-    found = np.take_along_axis(input, index.astype(np.int64), dim)
-    return found if keepdim else np.squeeze(found, dim)
-
-
-@select_along.grad("input")
-def _(g, indices, input_shape, dim, keepdim):
-    return value_selecting_reduction_backward(g, indices, dim=dim, shape=input_shape, keepdim=keepdim)
-
-
-@op(
-    samples=[Sample(((3, 4),), {"dim": 1}), Sample(((3, 4),), {"dim": 0, "keepdim": True})],
-    reference=lambda x, dim, keepdim: np.argmax(x, dim, keepdims=keepdim),
-    differentiable=False,
-)
-def argmax(input, *, dim, keepdim=False):
-    """First index (int64) of the largest item along a dimension; NaN counts as the largest."""
-
-
-@argmax.kernel("cpu")
+@prod_dim.kernel("cpu")
 def _(input: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
     axes = (dim,) if input.ndim else ()
-    return _keep(_max(input, axes)[1], input.shape, axes, keepdim)
+    return keep(_product(input, axes), input.shape, axes, keepdim)
+
+
+@prod_dim.grad("input")
+def _(g, input, dim, keepdim):
+    if not input.dim():
+        return g
+    return restore_dims(g, (dim,), keepdim) * products_of_others(input, dim)
+
+
+@prod_dim.fused_backward("cpu")
+def _(
+    g: np.ndarray, input: np.ndarray, out: np.ndarray, dim: int, keepdim: bool, needs: tuple[bool, ...]
+) -> tuple[np.ndarray]:
+    if not input.ndim:
+        return (g,)
+    if not keepdim:
+        g, out = np.expand_dims(g, dim), np.expand_dims(out, dim)
+    return (_product_gradient(g, input, out, dim),)
+
+
+def _product(x: np.ndarray, axes: Axes) -> np.ndarray:
+    return PRODUCT.over(x, axes, dtype=x.dtype if x.dtype.kind == "f" else None)
+
+
+def products_of_others(x: Any, dim: int) -> Any:
+    """For each item of a tensor the product of all others along `dim`, differentiable any number of times.
+
+    Products of halves go up a tree, and down it to each half the product of what the other half and the rest of the tree
+    hold. Nothing is divided, so zeros need no care: this is all multiplications, as are its derivatives.
+    """
+    levels = [x]
+    while (n := x.shape[dim]) > 1:
+        half = n // 2
+        paired = x.narrow(dim, 0, half) * x.narrow(dim, half, half)
+        x = cat(paired, x.narrow(dim, n - 1, 1), dim=dim) if n % 2 else paired
+        levels.append(x)
+    others = x.new_ones(x.shape)
+    for level in reversed(levels[:-1]):
+        n = level.shape[dim]
+        half = n // 2
+        above = others.narrow(dim, 0, half)
+        parts = [level.narrow(dim, half, half) * above, level.narrow(dim, 0, half) * above]
+        others = cat(*parts, *([others.narrow(dim, half, 1)] if n % 2 else []), dim=dim)
+    return others
+
+
+@loop
+def multiply_others(x, g, out):
+    """`g` times the product of the other items along the middle axis of (outer, n, inner)."""
+    outer, n, inner = x.shape
+    running = np.empty(inner, _A)  # noqa: F821
+    for o in range(outer):
+        running[:] = 1
+        for k in range(n):
+            for i in range(inner):
+                out[o, k, i] = running[i]
+                running[i] *= x[o, k, i]
+        for i in range(inner):
+            running[i] = g[o, i]
+        for k in range(n - 1, -1, -1):
+            for i in range(inner):
+                out[o, k, i] *= running[i]
+                running[i] *= x[o, k, i]
+
+
+def _divided(g, out, x):  # a scalar function
+    return g * out / x
+
+
+def _product_gradient(g: np.ndarray, x: np.ndarray, out: np.ndarray, dim: int) -> np.ndarray:
+    """The gradient of a product along `dim` (whose extent is 1 in `g` and `out`), by division where that is safe."""
+    size = np.abs(out)
+    if np.all((size >= np.finfo(x.dtype).tiny) & (size < math.inf)):
+        return mapped(_divided, g, out, x)
+    outer, inner = math.prod(x.shape[:dim]), math.prod(x.shape[dim + 1 :])
+    result = np.empty(x.shape, x.dtype)
+    blocks = np.ascontiguousarray(x).reshape(outer, x.shape[dim], inner)
+    multiply_others(blocks, np.ascontiguousarray(g).reshape(outer, inner), result.reshape(blocks.shape))
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------- any, all, counts
+@op(
+    samples=[Sample(((3, 4),), {"dim": (0,)}), Sample(([[1.0, 0.0], [0.0, 0.0]],), {"dim": (1,), "keepdim": True})],
+    reference=lambda x, dim, keepdim: np.any(x, dim, keepdims=keepdim),
+    name="any.dims",
+    differentiable=False,
+)
+def any_dims(input, *, dim, keepdim=False):
+    """Whether any item over some dimensions is not 0; NaN is not. Of uint8 it is a uint8, as in PyTorch, else a bool."""
+
+
+@any_dims.kernel("cpu")
+def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
+    return _truth(ANY, input, dim, keepdim)
+
+
+@op(
+    samples=[Sample(((3, 4),), {"dim": (0,)}), Sample(([[1.0, 0.0], [2.0, 3.0]],), {"dim": (1,), "keepdim": True})],
+    reference=lambda x, dim, keepdim: np.all(x, dim, keepdims=keepdim),
+    name="all.dims",
+    differentiable=False,
+)
+def all_dims(input, *, dim, keepdim=False):
+    """Whether every item over some dimensions is not 0; of none it is. Of uint8 it is a uint8, else a bool."""
+
+
+@all_dims.kernel("cpu")
+def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
+    return _truth(ALL, input, dim, keepdim)
+
+
+def _truth(fold: Fold, x: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
+    found = keep(fold.over(x, dim), x.shape, dim, keepdim)
+    return found.view(np.uint8) if x.dtype == np.uint8 else found
+
+
+@op(
+    samples=[Sample(((3, 4),), {"dim": (0,)}), Sample(([[1.0, 0.0], [0.0, 0.0]],), {"dim": (0, 1)})],
+    reference=lambda x, dim: np.count_nonzero(x, dim),
+    differentiable=False,
+)
+def count_nonzero(input, *, dim):
+    """The number (int64) of items that are not 0 over some dimensions; NaN is not."""
+
+
+@count_nonzero.kernel("cpu")
+def _(input: np.ndarray, dim: Axes) -> np.ndarray:
+    return COUNT.over(input, dim)

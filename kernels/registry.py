@@ -21,6 +21,7 @@ installs with `install_dispatcher`; this package imports nothing of it.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from typing import Any
 from . import derive, lower, scalar_ir
 
 OPS: dict[str, Op] = {}
-OUT = -1  # index of the result among what a gradient reads; inputs are 0, 1, ...
+OUT = -1  # index of the result among what a gradient reads, -2 of a second one; inputs are 0, 1, ...
 
 _dispatch: Callable[..., Any] | None = None
 
@@ -139,6 +140,11 @@ class Rule:
     reads: tuple[str, ...]
     composite: bool = False
 
+    @functools.cached_property
+    def scalar(self) -> scalar_ir.Function:
+        """The lowered rule of an elementwise op."""
+        return lower.lower(self.function)
+
 
 def _make_rule(op: Op, function: Callable[..., Any], composite: bool, readable: Sequence[str]) -> Rule:
     names = tuple(inspect.signature(function).parameters)
@@ -153,9 +159,14 @@ class ElementwiseOp(Op):
 
     `result` gives the dtype of the output: "same" as the promoted inputs, "float" (integers become the default float
     dtype), or "bool". `first` computes in the dtype of the first input (copies into it).
+
+    Attributes:
+        output_kinds: for each output "real" (of the dtype computed in), "int" or "bool".
+        takes_arrays: whether ndarrays may come without a tensor beside them.
     """
 
     elementwise = True
+    takes_arrays = False
 
     def __init__(
         self,
@@ -163,7 +174,9 @@ class ElementwiseOp(Op):
         *,
         result: str = "same",
         bool_error: Exception | None = None,
+        floating_only: str = "",
         public: tuple[str, ...] = ("function", "method", "in-place"),
+        aliases: tuple[str, ...] = (),
         tensors: tuple[str, ...] | None = None,
         **options: Any,
     ) -> None:
@@ -178,11 +191,15 @@ class ElementwiseOp(Op):
         super().__init__(name, parameters, doc=doc, **options)
         self.python = function
         self.result = result
+        self.outputs = 1 if scalar is None else scalar.outputs
+        self.output_kinds: tuple[str, ...] = ("bool" if result == "bool" else "real",) * self.outputs
         self.tensors = self.inputs[:1] if tensors is None else tensors  # inputs that a Python number cannot be
         self.public = public  # how users reach it: numgrad.f(x), x.f(), x.f_()
+        self.aliases = aliases  # further public names
         self.bool_error = bool_error  # where PyTorch refuses bools; a second text is for two of them
+        self.floating_only = floating_only  # where PyTorch refuses integers and bools: its kernel's name
         self._scalar = scalar
-        self._backwards: dict[int, Backward] = {}
+        self._backwards: dict[Any, Backward] = {}
         self.backward_name = backward_name or f"{self.name.replace('.', '_')}_backward"
         self.flat_plans: dict[Any, Any] = {}  # compiled kernels for the fast path of dispatch
         self.recorders: dict[Any, Any] = {}  # how the graph layer records other calls
@@ -211,10 +228,24 @@ class ElementwiseOp(Op):
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             self._rule_target(name)
-            self.rules[name] = _make_rule(self, function, composite, ("g", *self.inputs, "out"))
+            self.rules[name] = _make_rule(self, function, composite, self._readable)
             return function
 
         return declare
+
+    @property
+    def gradient_names(self) -> tuple[str, ...]:
+        """What a gradient calls the incoming gradients: `g`, or `g0`, `g1`, ... for several outputs."""
+        return ("g",) if self.outputs == 1 else tuple(f"g{k}" for k in range(self.outputs))
+
+    @property
+    def result_names(self) -> tuple[str, ...]:
+        """What a gradient calls the results: `out`, or `out0`, `out1`, ..."""
+        return ("out",) if self.outputs == 1 else tuple(f"out{k}" for k in range(self.outputs))
+
+    @property
+    def _readable(self) -> tuple[str, ...]:
+        return (*self.gradient_names, *self.inputs, *self.result_names)
 
     def vjp(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Declare, beside a scalar `grad`, the gradient as Python over tensors, used while a graph is being built."""
@@ -222,7 +253,7 @@ class ElementwiseOp(Op):
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             if name not in self.inputs:
                 self._rule_target(name)
-            self._tensor_rules[name] = _make_rule(self, function, True, ("g", *self.inputs, "out"))
+            self._tensor_rules[name] = _make_rule(self, function, True, self._readable)
             return function
 
         return declare
@@ -237,12 +268,20 @@ class ElementwiseOp(Op):
         """Gradients as Python over tensors, for those inputs that have one."""
         return {n: rule for n, rule in self.rules.items() if rule.composite} | self._tensor_rules
 
-    def backward(self, mask: int) -> Backward:
-        """The fused gradient for the inputs whose bits are set in `mask`."""
-        found = self._backwards.get(mask)
+    def backward(self, mask: int, present: tuple[int, ...] = (0,)) -> Backward:
+        """The fused gradient for the inputs whose bits are set in `mask`, from gradients of the outputs `present`."""
+        key = mask if present == (0,) else (mask, present)
+        found = self._backwards.get(key)
         if found is None:
-            found = self._backwards[mask] = Backward(self, mask)
+            found = self._backwards[key] = Backward(self, mask, present)
         return found
+
+    @property
+    def ufunc(self) -> Any:
+        """The op as a NumPy ufunc; see `standalone.ufunc`."""
+        from .standalone import ufunc
+
+        return ufunc(self)
 
 
 def _zero(g):  # a scalar function
@@ -258,20 +297,25 @@ class Backward:
 
     Attributes:
         saved: what it reads, as indices of the op's inputs, or `OUT`.
-        op: the elementwise op `(g, *saved) -> gradients`, None when every gradient is `g` itself.
+        op: the elementwise op `(*gs, *saved) -> gradients`, None when every gradient is `g` itself. It takes a gradient
+            for each output in `present`; those of the others are 0.
         routes: for each input of the forward op: None (not wanted), "pass" (the gradient is `g` itself), or the index
             of the output of `op`.
     """
 
-    def __init__(self, forward: ElementwiseOp, mask: int) -> None:
+    def __init__(self, forward: ElementwiseOp, mask: int, present: tuple[int, ...]) -> None:
         wanted = [i for i in range(len(forward.inputs)) if mask >> i & 1]
         self.forward = forward
         self.routes: list[str | int | None] = [None] * len(forward.inputs)
-        g = _unused("g", forward.inputs)
-        out = _unused("out", forward.inputs)
-        everything = (g, *forward.inputs, out)
-        renamed = {"g": g, "out": out}
-        parts: list[tuple[scalar_ir.Function, Sequence[str]]] = []
+        renamed = {n: _unused(n, forward.inputs) for n in (*forward.gradient_names, *forward.result_names)}
+        results = [renamed[n] for n in forward.result_names]
+        gradients = [renamed[n] for n in forward.gradient_names]
+        given = [gradients[k] for k in present]
+        # An absent gradient is the literal 0 in a declared rule.
+        spelled: dict[str, scalar_ir.Operand] = {
+            n: renamed[n] if k in present else 0.0 for k, n in enumerate(forward.gradient_names)
+        }
+        parts: list[tuple[scalar_ir.Function, Sequence[scalar_ir.Operand]]] = []
         kinds = {name: kind for name, kind in forward.scalar.kinds.items() if kind != "real"}
         derived: list[int] = []
         outputs = 0
@@ -282,24 +326,34 @@ class Backward:
             elif is_identity(rule):
                 self.routes[i] = "pass"
             else:
-                parts.append((lower.lower(rule.function), [renamed.get(n, n) for n in rule.reads]))
+                parts.append((rule.scalar, [spelled.get(n, renamed.get(n, n)) for n in rule.reads]))
                 self.routes[i] = outputs
                 outputs += 1
         if derived:
-            vjp = derive.vjp(forward.scalar, derived)
-            parts.append((vjp, (*forward.inputs, *([g] if forward.scalar.outputs == 1 else []))))
+            parts.append((derive.vjp(_selected(forward, present), derived), (*forward.inputs, *given)))
             for i in derived:
                 self.routes[i] = outputs
                 outputs += 1
         self.op: ElementwiseOp | None = None
         self.saved: tuple[int, ...] = ()
         if parts:
-            fused = derive.combine(forward.backward_name, everything, parts, {g: "real", out: "real", **kinds})
-            names = [n for n in scalar_ir.reads(fused) if n != g]
-            self.saved = tuple(OUT if n == out else forward.inputs.index(n) for n in names)
+            real = dict.fromkeys((*gradients, *results), "real")
+            everything = (*given, *forward.inputs, *results)
+            fused = derive.combine(forward.backward_name, everything, parts, {**real, **kinds})
+            names = [n for n in scalar_ir.reads(fused) if n not in given]
+            self.saved = tuple(OUT - results.index(n) if n in results else forward.inputs.index(n) for n in names)
             self.op = ElementwiseOp(
-                scalar_ir.pruned(fused, (g, *names)), name=forward.backward_name, doc=f"Gradient of {forward.name}."
+                scalar_ir.pruned(fused, (*given, *names)),
+                name=forward.backward_name,
+                doc=f"Gradient of {forward.name}.",
             )
+
+
+def _selected(forward: ElementwiseOp, outputs: tuple[int, ...]) -> scalar_ir.Function:
+    """The scalar function of an op that returns some of its outputs."""
+    if len(outputs) == forward.outputs:
+        return forward.scalar
+    return scalar_ir.pruned(scalar_ir.narrowed(forward.scalar, outputs), forward.inputs)
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:
@@ -310,7 +364,7 @@ def _unused(name: str, taken: Sequence[str]) -> str:
 
 def is_identity(rule: Rule) -> bool:
     """Whether a gradient is the incoming gradient unchanged (`return g`), so that no kernel need run."""
-    return rule.reads == ("g",) and lower.lower(rule.function).returns_parameter("g")
+    return rule.reads == ("g",) and rule.scalar.returns_parameter("g")
 
 
 class KernelOp(Op):
@@ -432,8 +486,9 @@ def elementwise(*, samples: Any, reference: Callable[..., Any], **options: Any) 
     Args:
         samples: a `Uniform`, or one for each input, to draw test inputs from.
         reference: the same function on NumPy arrays.
-        options: `result`, `public`, `bool_error`, `node`, `backward_name` (of the derived gradient op), `differentiable`,
-            `name`, `doc`, `plain`, `tensors`, `memory_bound` (see `ElementwiseOp` and `Op`).
+        options: `result`, `public`, `aliases`, `bool_error`, `floating_only`, `node`, `backward_name` (of the derived
+            gradient op), `differentiable`, `name`, `doc`, `plain`, `tensors`, `memory_bound` (see `ElementwiseOp` and
+            `Op`).
 
     Raises:
         ValueError: two ops with one name, no docstring, no samples.

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .scalar_function import DifferentiationError, Names, Operand, Statement
+from .special_functions import PORTABLE
 
 _BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -32,9 +33,9 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 _MOST_BITS = 1024  # of a folded integer: beyond it is infinity as a real
 
 _MATH = (
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "erf", "erfc", "exp",
-    "exp2", "expm1", "floor", "gamma", "hypot", "isfinite", "isinf", "isnan", "lgamma", "log", "log10", "log1p", "log2",
-    "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf", "erfc",
+    "exp", "exp2", "expm1", "floor", "gamma", "hypot", "isfinite", "isinf", "isnan", "lgamma", "log", "log10", "log1p",
+    "log2", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 )  # fmt: skip
 _NUMPY_NAMES = {
     "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
@@ -54,7 +55,7 @@ def _primitives() -> dict[Any, str]:
         on_numpy = getattr(np, _NUMPY_NAMES.get(name, name), None)
         if on_numpy is not None:
             table[on_numpy] = name
-    return table
+    return table | {function: name for name, function in PORTABLE.items()}
 
 
 PRIMITIVES = _primitives()
@@ -138,7 +139,7 @@ class ExpressionLowering:
                 return self.comparison(node)
             case ast.Call():
                 return self.call(node, 1)[0]
-        self.fail(node, f"{describe(node)} cannot be used in a scalar function: it computes with single numbers")
+        self.fail(node, refusal(node))
 
     def binary_chain(self, node: ast.BinOp) -> Operand:
         """`a + b + c + ...`, which nests to the left, without recursion."""
@@ -197,6 +198,9 @@ class ExpressionLowering:
         if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
             self.fail(node, f"'{ast.unparse(node.func)}' takes plain positional numbers here")
         count = len(node.args)
+        if op == "log" and count == 2:  # to a base, which Python computes so too
+            number, base = (self.emit("log", self.expression(arg)) for arg in node.args)
+            return self.emit("/", number, base)
         expected = 2 if op in _TWO_OPERANDS | _ANY_NUMBER else 1
         if count < expected or (count > expected and op not in _ANY_NUMBER):
             least = "at least " if op in _ANY_NUMBER else ""
@@ -236,17 +240,31 @@ def _is_condition(node: ast.expr) -> bool:
     return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
-_DESCRIPTIONS = {
-    "Subscript": "indexing", "List": "a list", "Dict": "a dict", "Set": "a set", "ListComp": "a comprehension",
-    "GeneratorExp": "a comprehension", "Tuple": "a tuple (other than returned)", "JoinedStr": "a string",
-    "Lambda": "a nested function", "FunctionDef": "a nested function", "ClassDef": "a class", "Try": "try/except",
-    "Raise": "raise", "With": "with", "Assert": "assert", "Global": "global", "Nonlocal": "nonlocal", "Delete": "del",
-    "Import": "import", "ImportFrom": "import", "Match": "match", "Yield": "yield",
-    "NamedExpr": "an assignment expression",
+_ONE_NUMBER = "it computes with single numbers, one variable each"
+_EVERY_PATH = "return a number on every path instead, such as math.nan"
+_OUTSIDE = "define it outside, where it can be called as a helper"
+_REFUSED = {
+    "Subscript": ("indexing", "pass the item as an argument of its own"),
+    "List": ("a list", _ONE_NUMBER), "Dict": ("a dict", _ONE_NUMBER), "Set": ("a set", _ONE_NUMBER),
+    "ListComp": ("a comprehension", "write a loop"), "DictComp": ("a comprehension", "write a loop"),
+    "SetComp": ("a comprehension", "write a loop"), "GeneratorExp": ("a comprehension", "write a loop"),
+    "Tuple": ("a tuple (other than returned)", _ONE_NUMBER), "Starred": ("a starred expression", _ONE_NUMBER),
+    "JoinedStr": ("an f-string", "it has numbers and no text"),
+    "Lambda": ("a nested function", _OUTSIDE), "FunctionDef": ("a nested function", _OUTSIDE),
+    "AsyncFunctionDef": ("a nested function", _OUTSIDE), "ClassDef": ("a class", _OUTSIDE),
+    "Try": ("try/except", _EVERY_PATH), "TryStar": ("try/except", _EVERY_PATH), "Raise": ("raise", _EVERY_PATH),
+    "Assert": ("assert", _EVERY_PATH), "With": ("with", "nothing but arithmetic happens in it"),
+    "Global": ("global", "return the value instead"), "Nonlocal": ("nonlocal", "return the value instead"),
+    "Delete": ("del", "leave it out"), "Import": ("import", "import at the top of the file"),
+    "ImportFrom": ("import", "import at the top of the file"), "Match": ("match", "use if and elif"),
+    "NamedExpr": ("an assignment expression", "assign on a line of its own"),
+    "Yield": ("yield", "it returns its numbers once"), "YieldFrom": ("yield", "it returns its numbers once"),
+    "Await": ("await", "it returns its numbers once"),
 }  # fmt: skip
 
 
-def describe(node: ast.AST) -> str:
-    """What to call a construct in a message."""
-    name = type(node).__name__
-    return _DESCRIPTIONS.get(name, f"'{name}'")
+def refusal(node: ast.AST) -> str:
+    """The message about a construct outside the language, and what to write instead."""
+    kind = type(node).__name__
+    name, remedy = _REFUSED.get(kind, (f"'{kind}'", _ONE_NUMBER))
+    return f"{name} cannot be used in a scalar function: {remedy}"

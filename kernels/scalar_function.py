@@ -68,9 +68,11 @@ class Function:
     """A scalar function: named parameters with kinds, a body, and `outputs` returned values. Hashable by identity.
 
     `memo` holds what was derived from it (kinds, vjp, ...): one `Function` gives one vjp, however often it is asked.
+    `partials` holds derivatives that were declared instead of derived: for a parameter, one function for each output,
+    of all parameters and then all results. `cached` says whether what is compiled from it may be kept on disk.
     """
 
-    __slots__ = ("__weakref__", "body", "file", "kinds", "memo", "name", "outputs", "parameters")
+    __slots__ = ("__weakref__", "body", "cached", "file", "kinds", "memo", "name", "outputs", "parameters", "partials")
 
     def __init__(
         self,
@@ -80,6 +82,7 @@ class Function:
         outputs: int,
         kinds: Mapping[str, str] | None = None,
         file: str = "<derived>",
+        cached: bool = True,
     ) -> None:
         self.name = name
         self.parameters = tuple(parameters)
@@ -87,7 +90,13 @@ class Function:
         self.outputs = outputs
         self.kinds = {name: (kinds or {}).get(name, "real") for name in self.parameters}
         self.file = file
+        self.cached = cached
+        self.partials: dict[str, tuple[Function, ...]] = {}
         self.memo: dict[Any, Any] = {}
+
+    def variant(self, name: str, parameters: Sequence[str], body: list[Statement], outputs: int) -> Function:
+        """A function made from this one: kinds of parameters, file and caching stay."""
+        return Function(name, parameters, body, outputs, self.kinds, self.file, self.cached)
 
     def returns_parameter(self, name: str) -> bool:
         """Whether the function is the identity in one parameter: it only returns it, unchanged."""
@@ -96,6 +105,41 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<scalar function {self.name}({', '.join(self.parameters)}) -> {self.outputs}>"
+
+
+class Opaque(Function):
+    """A compiled function of reals that is called and never looked into; its derivatives are declared.
+
+    `spelling` is how a text calls it: `math.fmod`, or a name to which whoever loads the text binds `implementation`.
+    `declare` sets `partials`, when a function that calls this one is lowered: they may call functions registered later.
+    """
+
+    __slots__ = ("_declare", "implementation", "spelling")
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[str],
+        spelling: str,
+        implementation: Callable[..., Any],
+        declare: Callable[[Opaque], None],
+    ) -> None:
+        in_math = spelling.startswith("math.")  # only these are the same in every process
+        super().__init__(name, parameters, [], 1, cached=in_math)
+        self.spelling = spelling
+        self.implementation = implementation
+        self._declare: Callable[[Opaque], None] | None = declare
+        self.memo |= {"live": self, "reads": self.parameters, "output_kinds": ("real",)}  # there is no body to ask
+
+    def settle(self) -> None:
+        """See that the derivatives are there, or being made by a caller."""
+        declare, self._declare = self._declare, None
+        if declare is not None:
+            try:
+                declare(self)
+            except BaseException:
+                self._declare = declare
+                raise
 
 
 class Names:
@@ -299,6 +343,8 @@ def _narrow_call(statement: Statement, needed: tuple[int, ...]) -> Statement:
     """The same call of a callee that computes only the needed outputs and takes only what those read."""
     callee = statement.callee
     assert callee is not None
+    if callee.partials:  # declared for all its outputs
+        return statement
     narrow = narrowed(callee, needed)
     by_name = dict(zip(callee.parameters, statement.args, strict=True))
     targets = tuple(statement.targets[index] for index in needed)
@@ -309,7 +355,7 @@ def without_dead_code(function: Function) -> Function:
     """The same function without statements that no returned value depends on (calls are narrowed, too)."""
     if "live" not in function.memo:
         body, live = _DeadCode().block(function.body, set(), set(), set())
-        clean = Function(function.name, function.parameters, body, function.outputs, function.kinds, function.file)
+        clean = function.variant(function.name, function.parameters, body, function.outputs)
         clean.memo["live"] = clean
         clean.memo["reads"] = tuple(name for name in function.parameters if name in live)
         function.memo["live"] = clean
@@ -337,7 +383,7 @@ def pruned(function: Function, parameters: Sequence[str]) -> Function:
             raise ValueError(f"{function.name} reads {', '.join(missing)}, which the new parameters lack")
         clean = without_dead_code(function)
         if parameters != clean.parameters:
-            clean = Function(function.name, parameters, clean.body, function.outputs, function.kinds, function.file)
+            clean = function.variant(function.name, parameters, clean.body, function.outputs)
         function.memo[key] = clean
     result: Function = function.memo[key]
     return result
@@ -350,7 +396,7 @@ def narrowed(function: Function, outputs: tuple[int, ...]) -> Function:
         narrow = function
         if outputs != tuple(range(function.outputs)):
             body = _narrowed_returns(function.body, outputs)
-            narrow = Function(function.name, function.parameters, body, len(outputs), function.kinds, function.file)
+            narrow = function.variant(function.name, function.parameters, body, len(outputs))
         function.memo[key] = pruned(narrow, reads(narrow))
     result: Function = function.memo[key]
     return result
@@ -373,3 +419,31 @@ def callees(function: Function) -> Iterator[Function]:
     for statement in walk(function.body):
         if statement.callee is not None:
             yield statement.callee
+
+
+def closure(
+    functions: Iterable[Function], also: Callable[[Function], Iterable[Function]] = lambda function: ()
+) -> dict[Function, None]:
+    """Functions and all that they call, callees first; `also` gives what else a function needs."""
+    found: dict[Function, None] = {}
+
+    def visit(function: Function) -> None:
+        if function not in found:
+            for callee in (*callees(function), *also(function)):
+                visit(callee)
+            found[function] = None
+
+    for function in functions:
+        visit(function)
+    return found
+
+
+def is_cacheable(function: Function) -> bool:
+    """Whether the text of a function says all of it, in every process: no part is bound to a compiled object."""
+    return all(part.cached for part in closure([function]))
+
+
+def bindings(function: Function) -> dict[str, Callable[..., Any]]:
+    """What the names that a function's text leaves open stand for: the opaque functions it calls."""
+    opaque = [part for part in closure([function]) if isinstance(part, Opaque)]
+    return {part.spelling: part.implementation for part in opaque if not part.cached}

@@ -10,20 +10,31 @@ from __future__ import annotations
 from .scalar_function import (
     DifferentiationError,
     Function,
+    Opaque,
+    Operand,
+    bindings,
+    is_cacheable,
+    narrowed,
     output_kinds,
     pruned,
     reads,
 )
-from .scalar_printer import PYTHON, Dialect, as_python, print_module
+from .scalar_printer import PYTHON, Dialect, as_python, print_module, spelled
 
 __all__ = [
     "PYTHON",
     "Dialect",
     "DifferentiationError",
     "Function",
+    "Opaque",
+    "Operand",
     "as_python",
+    "bindings",
+    "is_cacheable",
+    "narrowed",
     "output_kinds",
     "print_module",
     "pruned",
     "reads",
+    "spelled",
 ]

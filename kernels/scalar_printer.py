@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .lower import lower
 from .scalar_function import (
     BITWISE,
     COMPARISONS,
@@ -20,9 +21,11 @@ from .scalar_function import (
     ROUNDINGS,
     Function,
     Names,
+    Opaque,
     Operand,
     Statement,
-    callees,
+    bindings,
+    closure,
     error_at,
     join,
     literal_kind,
@@ -33,6 +36,7 @@ from .scalar_function import (
     variables,
     walk,
 )
+from .special_functions import PORTABLE
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,9 @@ class Dialect:
         name: For messages and cache names, such as `"cpu"`.
         decorator: Written above each `def`, such as `"@_jit"`; may be empty.
         cast: The name that casts a value to the op's dtype, such as `"_T"`.
-        functions: Spelling of primitives, such as `{"exp": "_exp"}`; what is missing is spelled `math.exp`. `floor`,
-            `ceil`, `trunc` and `round` given here must return the dtype of their argument. `pow` is `a ** b` with a
-            real exponent.
+        functions: Spelling of primitives, such as `{"exp": "_exp"}`; what is missing is spelled `math.exp`, or printed
+            as a helper where `math` lacks it. `floor`, `ceil`, `trunc` and `round` given here must return the dtype of
+            their argument. `pow` is `a ** b` with a real exponent.
         reserved: Other names of the file, under which no function or variable may be printed.
     """
 
@@ -244,7 +248,7 @@ class _Printer:
             text = repr(int(value)) if value == int(value) else repr(float(value))
         else:
             value = float(value)
-            text = repr(value) if math.isfinite(value) else _nonfinite(value)
+            text = spelled(value)
             if not (self.bare_floats or self.integral):
                 return _Text(f"{self.dialect.cast}({text})", _ATOM, frozenset())
         return _Text(text, _UNARY if text.startswith("-") else _ATOM, frozenset())
@@ -263,9 +267,12 @@ class _Printer:
         callee = statement.callee
         assert callee is not None
         wanted = (callee.kinds[name] for name in callee.parameters)
-        return self.applied(
+        text = self.applied(
             self.names[callee], [self.operand(a, k) for a, k in zip(statement.args, wanted, strict=True)]
         )
+        if isinstance(callee, Opaque):  # compiled apart, it may answer in another dtype
+            return _Text(f"{self.dialect.cast}({text.text})", _ATOM, text.names)
+        return text
 
     def applied(self, function: str, args: Sequence[_Text]) -> _Text:
         return _Text(f"{function}({', '.join(arg.text for arg in args)})", _ATOM, _all_names(args))
@@ -301,8 +308,15 @@ class _Printer:
             level = _LEVELS.get(op, _COMPARE)
             left = level + 1 if op in COMPARISONS else level  # a < b < c would be a chain
             return _Text(f"{texts[0].at(left)} {op} {texts[1].at(level + 1)}", level, names)
-        default = op if op in _BUILTINS else f"math.{op}"
-        return self.applied(self.dialect.functions.get(op, default), texts)
+        return self.applied(self.spelled(op), texts)
+
+    def spelled(self, op: str) -> str:
+        """The name of a function."""
+        if op in self.dialect.functions:
+            return self.dialect.functions[op]
+        if op in PORTABLE:
+            return self.names[lower(PORTABLE[op])]
+        return op if op in _BUILTINS else f"math.{op}"
 
     def operand_kind(self, statement: Statement, kind: str) -> str:
         op = statement.op
@@ -370,7 +384,10 @@ def _all_names(texts: Iterable[_Text]) -> frozenset[str]:
     return frozenset().union(*(text.names for text in texts))
 
 
-def _nonfinite(value: float) -> str:
+def spelled(value: bool | int | float) -> str:
+    """A number as source text that needs no more than `math`."""
+    if math.isfinite(value):
+        return repr(value)
     return "math.nan" if math.isnan(value) else "math.inf" if value > 0 else "-math.inf"
 
 
@@ -428,6 +445,13 @@ def _indented(items: Sequence[_Item]) -> list[str]:
     return [_INDENT + line for line in _lines(items)]
 
 
+def _portable(function: Function, dialect: Dialect) -> Iterator[Function]:
+    """The special functions that a function calls, and that the dialect has no name for."""
+    for statement in walk(function.body):
+        if statement.op in PORTABLE and statement.op not in dialect.functions:
+            yield lower(PORTABLE[statement.op])
+
+
 def print_module(functions: Sequence[Function], dtype: str, dialect: Dialect) -> tuple[str, dict[Function, str]]:
     """Source text of functions and the helpers they call, and the printed name of each.
 
@@ -437,18 +461,12 @@ def print_module(functions: Sequence[Function], dtype: str, dialect: Dialect) ->
     Raises:
         DifferentiationError: Bitwise operators on reals, and `dtype` is not an integer type.
     """
-    names: dict[Function, str] = {}
-    fresh = Names(_BUILTINS | dialect.names)
-
-    def visit(function: Function) -> None:
-        if function not in names:
-            for callee in callees(function):
-                visit(callee)
-            names[function] = fresh(function.name)
-
-    for function in functions:
-        visit(function)
-    text = "\n\n".join(_Printer(function, dtype, dialect, names).source() for function in names)
+    parts = closure(functions, lambda part: _portable(part, dialect))
+    names: dict[Function, str] = {part: part.spelling for part in parts if isinstance(part, Opaque)}
+    fresh = Names(_BUILTINS | dialect.names | set(names.values()))
+    printed = [part for part in parts if part not in names]
+    names |= {part: fresh(part.name) for part in printed}
+    text = "\n\n".join(_Printer(part, dtype, dialect, names).source() for part in printed)
     return text, names
 
 
@@ -459,7 +477,7 @@ def as_python(function: Function) -> Callable[..., Any]:
     """
     if "python" not in function.memo:
         text, names = print_module([function], "float64", PYTHON)
-        namespace: dict[str, Any] = {"math": math, "_T": float}
+        namespace: dict[str, Any] = {"math": math, "_T": float, **bindings(function)}
         exec(compile(text, f"<{function.name}>", "exec"), namespace)
         result = namespace[names[function]]
         result.__doc__ = text

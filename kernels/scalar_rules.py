@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from .lower import lower
 from .scalar_expression import ExpressionLowering
 from .scalar_function import CONTROL, Operand, Statement
+from .special_functions import trigamma
 
 RULES: dict[str, tuple[str, ...]] = {
     "id": ("1.0",),
@@ -28,9 +29,11 @@ RULES: dict[str, tuple[str, ...]] = {
     "copysign": ("copysign(1.0, a) * copysign(1.0, b) if a != 0 else 0.0", "0.0"),
     "hypot": ("a / y", "b / y"),
     "sqrt": ("0.5 / y",),
+    "cbrt": ("1.0 / (3.0 * y * y)",),
     "exp": ("y",),
     "exp2": (f"y * {math.log(2)!r}",),
     "expm1": ("y + 1.0",),
+    "sigmoid": ("y * (1.0 - y)",),
     "log": ("1.0 / a",),
     "log2": (f"1.0 / (a * {math.log(2)!r})",),
     "log10": (f"1.0 / (a * {math.log(10)!r})",),
@@ -50,8 +53,10 @@ RULES: dict[str, tuple[str, ...]] = {
     "atanh": ("1.0 / ((1.0 - a) * (1.0 + a))",),
     "erf": (f"{2 / math.sqrt(math.pi)!r} * exp(-a * a)",),
     "erfc": (f"{-2 / math.sqrt(math.pi)!r} * exp(-a * a)",),
+    "erfinv": (f"{math.sqrt(math.pi) / 2!r} * exp(y * y)",),
     "gamma": ("y * digamma(a)",),
     "lgamma": ("digamma(a)",),
+    "digamma": ("trigamma(a)",),
 }
 """The partial derivative of each primitive by each operand, in terms of operands `a`, `b` and result `y`.
 
@@ -60,22 +65,7 @@ bitwise operators ...) is flat wherever it has a derivative. See NIST DLMF, sect
 """
 
 
-def digamma(x):
-    """Logarithmic derivative of gamma: recurrence, reflection (DLMF 5.5.2, 5.5.4), asymptotics (5.11.2)."""
-    reflected = 0.0
-    if x <= 0:
-        reflected = -math.pi / math.tan(math.pi * x)
-        x = 1 - x
-    shift = 0.0
-    while x < 6:
-        shift -= 1 / x
-        x += 1
-    f = 1 / (x * x)
-    series = f * (1 / 12 - f * (1 / 120 - f * (1 / 252 - f * (1 / 240 - f / 132))))
-    return reflected + shift + math.log(x) - 0.5 / x - series
-
-
-_HELPERS = {"digamma": digamma}
+_HELPERS = {"trigamma": trigamma}
 
 
 @functools.cache

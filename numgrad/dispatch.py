@@ -15,6 +15,7 @@ from .autograd import variable
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_writable, rebase
 from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan
+from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.variable import CLASSES, ViewInfo, wrap
 from .device import PLAIN, device
 from .dtype import FROM_NUMPY
@@ -56,6 +57,7 @@ def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (),
                 return binary(inputs[0], inputs[1], op)
             if count == 1:
                 return unary(op, inputs[0])
+            return nary(op, inputs)
         return _elementwise(op, inputs, out)
     if op.is_view:
         return _view(op, inputs[0], attributes)
@@ -195,6 +197,60 @@ def unary(op: ElementwiseOp, first: Any) -> Any:
     return wrap(result, where, (node, 0))
 
 
+def nary(op: ElementwiseOp, inputs: tuple[Any, ...]) -> Any:
+    """`dispatch(op, inputs)` for an elementwise op of more than two inputs, or with several outputs."""
+    lead: Any = None
+    operands = []
+    recorded = False
+    for x in inputs:
+        if x.__class__ not in CLASSES:
+            operands.append(x)
+            continue
+        a = x._array
+        if lead is None:
+            lead = x
+            dtype, shape, where = a.dtype, a.shape, x._device
+        elif a.dtype is not dtype or a.shape != shape or x._device is not where:
+            return _elementwise(op, inputs, None)
+        operands.append(a.flat)
+        recorded = recorded or x._requires_grad or x._view is not None
+    plan = None if lead is None else op.flat_plans.get((dtype, *map(type, inputs)))
+    if plan is None or any(x is None for x in operands):
+        return _elementwise(op, inputs, None)
+    size = len(lead._array.flat)
+    flats = [empty_flat(size, result) for result in plan.dtypes]
+    cpu.call(plan.kernel, [*operands, *flats], size)
+    strides = lead._array.strides
+    targets = [dense_array(flat, flat.dtype, shape, strides) for flat in flats]
+    edges, mask = _edges(op, inputs, where) if recorded else ((), 0)
+    if not mask:
+        results = [wrap(target, where) for target in targets]
+        return results[0] if op.outputs == 1 else tuple(results)
+    arrays = [x._array if x.__class__ in CLASSES else x for x in inputs]
+    recorder = plan.recorders.get(mask)
+    if recorder is None:
+        made = Recorder(op, mask, dtype, plan.pattern) if op.outputs == 1 else SeveralRecorder(op, mask, dtype)
+        recorder = plan.recorders[mask] = made
+    return _recorded(op, recorder, edges, arrays, targets, where, None)
+
+
+def _recorded(
+    op: ElementwiseOp, recorder: Any, edges: Any, operands: list[Any], targets: list[Array], where: device, meta: Any
+) -> Any:
+    """The result or results of an elementwise op, with their node."""
+    saved = [operands[i] if i >= 0 else targets[OUT - i] for i in recorder.saves]
+    node = elementwise_node(node_class(op, SeveralNode if op.outputs > 1 else None), recorder, edges, saved, where)
+    node.meta = meta
+    if any(versions := _versions(saved)):
+        node.versions = versions
+    if op.outputs == 1:
+        return wrap(targets[0], where, (node, 0))
+    return tuple(
+        wrap(target, where, (node, k) if kind == "real" else None)
+        for k, (target, kind) in enumerate(zip(targets, op.output_kinds, strict=True))
+    )
+
+
 def _new_recorder(op: ElementwiseOp, plan: cpu.FlatPlan, mask: int, where: device) -> Recorder | None:
     """The recorder for a plan and the inputs that need gradients; None when the call is not to be recorded."""
     if not mask or not op.differentiable or where.context is PLAIN:
@@ -217,9 +273,14 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if inputs[op.inputs.index(name)].__class__ not in CLASSES:
             raise not_a_tensor(op, name, inputs[op.inputs.index(name)])
     where = device_of(op, inputs)
-    compute, result_dtype = resolve_dtypes(op, inputs)
+    compute, result_dtypes = resolve_dtypes(op, inputs)
     shape = broadcast(op, inputs)
     operands = [kernel_operand(x, where) for x in inputs]
+    if op.outputs != 1:
+        if out is not None:
+            raise TypeError(f"{op.name}() has {op.outputs} outputs: out= is for functions with one")
+        return _several_elementwise(op, inputs, operands, shape, compute, result_dtypes, where)
+    result_dtype = result_dtypes[0]
     in_place = out is not None and out is inputs[0]
     if out is None:
         loops = where.kernels()
@@ -246,7 +307,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     versions = _versions(saved)
     if 0 not in shape:
         where.kernels().map(op.scalar, compute, operands, [target])
-    _remember_flat_plan(op, inputs, operands, compute, target, where, out)
+    _remember_flat_plan(op, inputs, operands, compute, [target], where, out)
     if out is not None:
         target.storage.version += 1
     if recorder is None:
@@ -265,43 +326,66 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     return wrap(target, where, (node, 0))
 
 
+def _several_elementwise(
+    op: ElementwiseOp,
+    inputs: tuple[Any, ...],
+    operands: list[Any],
+    shape: tuple[int, ...],
+    compute: Any,
+    dtypes: tuple[Any, ...],
+    where: device,
+) -> tuple[Any, ...]:
+    """The rest of `_elementwise` for an op with several outputs; those of integers and bools have no gradient."""
+    loops = where.kernels()
+    targets = [_allocate(loops, inputs, shape, dtype, where) for dtype in dtypes]
+    edges, mask = _edges(op, inputs, where)
+    if 0 not in shape:
+        loops.map(op.scalar, compute, operands, targets)
+    _remember_flat_plan(op, inputs, operands, compute, targets, where, None)
+    if not mask:
+        return tuple(wrap(target, where) for target in targets)
+    recorder = op.recorders.get((compute, mask))
+    if recorder is None:
+        recorder = op.recorders[compute, mask] = SeveralRecorder(op, mask, compute)
+    meta = _input_meta(inputs, operands, shape, compute, targets[0])
+    return _recorded(op, recorder, edges, operands, targets, where, meta)
+
+
 def _remember_flat_plan(
     op: ElementwiseOp,
     inputs: tuple[Any, ...],
     operands: list[Any],
     compute: Any,
-    target: Array,
+    targets: list[Array],
     where: device,
     out: Any,
 ) -> None:
     """Keep the compiled kernel for the fast path, when this call was one that it can serve next time."""
-    if out is not None or where.type != "cpu" or len(inputs) > 2 or target.flat is None or not target.flat.size:
+    target = targets[0]
+    if out is not None or where.type != "cpu" or target.flat is None or not target.flat.size:
         return
-    first = operands[0]
-    if not isinstance(first, Array) or first.dtype is not compute or first.shape != target.shape or first.flat is None:
-        return
-    key: Any = compute
-    pattern = "v"
-    if len(inputs) == 2:
-        second, given = operands[1], inputs[1]
+    pattern = ""
+    for x, given in zip(operands, inputs, strict=True):
         if given.__class__ in NUMBERS:
             # An integer beside floats is converted by the kernel's own argument; a float beside integers is not.
-            key, pattern = (compute, given.__class__), "vn"
-        elif (
-            isinstance(second, Array)
-            and second.dtype is compute
-            and second.shape == target.shape
-            and second.flat is not None
-        ):
-            pattern = "vv"
+            pattern += "n"
+        elif isinstance(x, Array) and x.dtype is compute and x.shape == target.shape and x.flat is not None:
+            pattern += "v"
         else:
             return
+    few = op.outputs == 1 and len(inputs) <= 2
+    if "v" not in pattern or (few and pattern[0] == "n"):
+        return
+    key: Any = (compute, *map(type, inputs))
+    if few:
+        key = (compute, inputs[1].__class__) if pattern == "vn" else compute
     if key in op.flat_plans or (op.bool_error and compute.kind == "b") or len(op.scalar.parameters) != len(inputs):
         return
-    if any(op.scalar.kinds.get(p, "real") != "real" for p in op.scalar.parameters):
+    kinds = [op.scalar.kinds.get(p, "real") for p in op.scalar.parameters]
+    if any(kind != "real" and (few or letter == "v") for kind, letter in zip(kinds, pattern, strict=True)):
         return
-    node_class(op)
-    op.flat_plans[key] = cpu.flat_plan(op.scalar, compute, (target.dtype,), pattern)
+    node_class(op, SeveralNode if op.outputs > 1 else None)
+    op.flat_plans[key] = cpu.flat_plan(op.scalar, compute, tuple(t.dtype for t in targets), pattern)
 
 
 def _allocate(loops: Any, inputs: tuple[Any, ...], shape: tuple[int, ...], dtype: Any, where: device) -> Array:
@@ -399,6 +483,9 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
             inputs[i]._array.storage.version += 1
         return None
     if op.outputs > 1:
+        if out is not None:
+            found = [r if isinstance(r, Array) else cpu.from_host(r) for r in results]
+            return tuple([_copy_to_out(op, inputs, r, target) for r, target in zip(found, out, strict=True)])
         return _several(op, inputs, attributes, edges, mask, where, results)
     found = results if results.__class__ is Array else cpu.from_host(results)
     if found.device != where.hardware:  # the op moved its operand

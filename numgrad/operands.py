@@ -61,7 +61,7 @@ def converted(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     like = next((x for x in inputs if x.__class__ in CLASSES), None)
     found = []
     for i, x in enumerate(inputs):
-        value = x if x.__class__ in CLASSES or x.__class__ in NUMBERS else as_operand(x, like)
+        value = x if x.__class__ in CLASSES or x.__class__ in NUMBERS else as_operand(x, like, op.takes_arrays)
         if value is NotImplemented:
             raise not_a_tensor(op, op.inputs[i], x)
         found.append(value)
@@ -74,11 +74,14 @@ def not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
     return TypeError(f"{public}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
 
 
-_resolved: dict[Any, tuple[Any, Any]] = {}
+_resolved: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
 
 
-def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The NumPy dtypes to compute in and of the result."""
+def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The NumPy dtype to compute in, and that of each result.
+
+    Raises TypeError for a real number where the op takes an integer or a bool.
+    """
     key = (
         op,
         dtypes.get_default_dtype(),
@@ -90,26 +93,43 @@ def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any
     return found
 
 
-def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
+def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     if op.result == "first":
         first = inputs[0]._array.dtype
-        return first, first
+        return first, (first,)
     dims: list[dtypes.dtype] = []
     zeros: list[dtypes.dtype] = []
     numbers: list[dtypes.dtype] = []
     for i, x in enumerate(inputs):
-        if op.scalar.kinds.get(op.inputs[i], "real") == "bool":
+        kind = op.scalar.kinds.get(op.inputs[i], "real")
+        if kind != "real":
+            _check_kind(op, i, kind, x)
             continue
         if x.__class__ in CLASSES:
             (dims if x._array.shape else zeros).append(FROM_NUMPY[x._array.dtype])
         else:
             numbers.append(dtypes.of_number(x))
+    if not (dims or zeros or numbers):
+        numbers.append(dtypes.get_default_dtype())  # what integers and bools alone are computed in, where it matters
     promoted = dtypes.promote(dims, zeros, numbers)
     if op.bool_error is not None:
         _refuse_bools(op.bool_error, [d is dtypes.bool_ for d in dims + zeros + numbers])
+    if op.floating_only and not (of_tensors := dtypes.promote(dims, zeros, [])).is_floating_point:
+        raise NotImplementedError(f"\"{op.floating_only}\" not implemented for '{of_tensors.scalar_name}'")
     if op.result == "float" and not promoted.is_floating_point:
         promoted = dtypes.get_default_dtype()
-    return promoted.numpy, dtypes.bool_.numpy if op.result == "bool" else promoted.numpy
+    own = {"real": promoted, "int": dtypes.int64, "bool": dtypes.bool_}
+    return promoted.numpy, tuple(own[kind].numpy for kind in op.output_kinds)
+
+
+def _check_kind(op: ElementwiseOp, position: int, kind: str, x: Any) -> None:
+    """Raise TypeError when a real number is given for a parameter that is annotated `int` or `bool`."""
+    if x.__class__ is float or (x.__class__ in CLASSES and FROM_NUMPY[x._array.dtype].is_floating_point):
+        given = "a float" if x.__class__ is float else f"a {FROM_NUMPY[x._array.dtype].name} tensor"
+        raise TypeError(
+            f"{op.name}(): argument '{op.inputs[position]}' (position {position + 1}) is annotated {kind}, but got "
+            f"{given}: convert it, or take the annotation away"
+        )
 
 
 def _refuse_bools(error: Exception, bools: list[bool]) -> None:

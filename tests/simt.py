@@ -129,6 +129,8 @@ class Libdevice:
     ceil = ceilf = staticmethod(np.ceil)
     trunc = truncf = staticmethod(np.trunc)
     rint = rintf = staticmethod(np.rint)
+    exp2 = exp2f = staticmethod(np.exp2)
+    cbrt = cbrtf = staticmethod(np.cbrt)
 
 
 class _Shared:

@@ -165,7 +165,7 @@ def real_steps(x, n):
 REFUSED = {
     "x = [x, x]\nreturn x": "a list cannot be used",
     "return x[0]": "indexing cannot be used",
-    "return VECTOR * x": "'VECTOR' is a ndarray: only numbers can be captured; pass it as an argument",
+    "return VECTOR * x": "'VECTOR' is a ndarray: only real numbers can be captured; pass it as an argument",
     "return VECTOR[0] * x": "indexing cannot be used",
     "x[0] = 1.0\nreturn x": "only local variables can be assigned",
     "return math.comb(x)": "no derivative is known for 'math.comb'",
@@ -225,7 +225,8 @@ def test_a_refusal_names_file_and_line() -> None:
         lower(bad)
     line = bad.__code__.co_firstlineno + 2
     assert str(caught.value) == (
-        "no derivative is known for 'math.comb': use functions of math, or a helper written in plain Python\n"
+        "no derivative is known for 'math.comb': use functions of math, or a helper written in plain Python, or give "
+        "one with register_derivative\n"
         f'  File "{__file__}", line {line}\n'
         "    return math.comb(y)"
     )

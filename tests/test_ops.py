@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,10 @@ OTHERS = [name for name in ALL if not OPS[name].elementwise]
 VIEWS = [name for name in ALL if OPS[name].is_view]
 FACTORIES = {name for name in ALL if not OPS[name].inputs}
 DIFFERENTIABLE = [name for name in ALL if OPS[name].differentiable]
-INTEGERS = ["argmax", "bmm", "cat", "dot", "max", "max.dim", "mm", "mv", "stack", "sum", "sum.dim", "to_copy", *VIEWS]
+INTEGERS = [
+    "all.dims", "amax", "amin", "aminmax", "any.dims", "argmax", "argmin", "bmm", "cat", "count_nonzero", "dot", "max",
+    "max.dim", "min", "min.dim", "mm", "mv", "nansum", "prod", "prod.dim_int", "stack", "sum", "sum.dim", "to_copy", *VIEWS,
+]  # fmt: skip
 ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
 NOT_ON_CUDA = {"as_strided"}  # the gradient has no CUDA kernel
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
@@ -72,6 +76,11 @@ def test_elementwise_values_of_integers_and_bools(name, dtype):
         with pytest.raises(type(refusal)) as caught:
             op(name)(*sweep.tensors(case.arrays))
         assert str(caught.value) == refusal.args[-1]
+        return
+    if op(name).floating_only:
+        text = f"\"{op(name).floating_only}\" not implemented for '{'Long' if dtype == I64 else 'Bool'}'"
+        with pytest.raises(NotImplementedError, match=re.escape(text)):
+            op(name)(*sweep.tensors(case.arrays))
         return
     (found,) = sweep.call(op(name), sweep.tensors(case.arrays), {})
     got = sweep.host(found)

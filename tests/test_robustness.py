@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 import weakref
 from collections import OrderedDict
 
@@ -163,7 +162,7 @@ def test_the_gradient_of_an_exponent_is_linear_at_zero():
 
 
 def test_kernels_run_as_plain_python():
-    program = "import numgrad as ng; print((ng.ones(3) * 2).tolist())"
+    program = "import numgrad as ng; print((ng.ones(3) * 2).tolist(), round(ng.exp(ng.ones(2)).digamma().sum().item(), 5))"
     result = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
@@ -171,7 +170,7 @@ def test_kernels_run_as_plain_python():
         timeout=120,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )
-    assert result.stdout == "[2.0, 2.0, 2.0]\n", result.stderr
+    assert result.stdout == "[2.0, 2.0, 2.0] 1.60985\n", result.stderr  # digamma(e) = 0.8049263
 
 
 # ---------------------------------------------------------------------------------------------------- retained gradients
@@ -244,129 +243,6 @@ def test_format_of_a_number_is_the_numbers():
 def test_a_state_dict_prints_as_an_ordered_dict():
     state = ng.nn.Linear(1, 1).state_dict()
     assert repr(state) == repr(OrderedDict(state))
-
-
-# ---------------------------------------------------------------------------------------------------- threads, forks
-def test_large_tensors_on_any_number_of_threads():
-    before = ng.get_num_threads()
-    x = ng.arange(LARGE, dtype=ng.float64)
-    expected = np.arange(LARGE) * 2.0 + 1
-    try:
-        for count in (1, 2, 5):
-            ng.set_num_threads(count)
-            y = ng.tensor(np.arange(LARGE) * 1.0, requires_grad=True)
-            (y * y).backward(x)
-            np.testing.assert_array_equal((x * 2 + 1).numpy(), expected)
-            np.testing.assert_array_equal(y.grad.numpy(), 2.0 * np.arange(LARGE) ** 2)
-    finally:
-        ng.set_num_threads(before)
-
-
-def test_changing_the_number_of_threads_while_others_compute():
-    before = ng.get_num_threads()
-    x = ng.ones(LARGE)
-    errors = []
-
-    def work():
-        try:
-            for _ in range(60):
-                assert (x + x)._array.ndarray[-1] == 2
-        except BaseException as error:
-            errors.append(error)
-
-    workers = [threading.Thread(target=work) for _ in range(3)]
-    try:
-        for worker in workers:
-            worker.start()
-        for count in range(40):
-            ng.set_num_threads(2 + count % 3)
-        for worker in workers:
-            worker.join()
-    finally:
-        ng.set_num_threads(before)
-    assert not errors
-
-
-def test_threads_meet_a_cold_kernel_together():
-    x = ng.ones(4, dtype=ng.float64, requires_grad=True)
-    barrier = threading.Barrier(4)
-
-    def work():
-        barrier.wait()
-        for _ in range(50):
-            (x * x).sum().backward()
-
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert x.grad.tolist() == [400.0] * 4  # 4 threads x 50 x derivative 2
-
-
-FORK = """
-import os, threading
-import numgrad as ng
-from numba.core.compiler_lock import global_compiler_lock
-ng.set_num_threads(2)
-x = ng.ones({size}, requires_grad=True)
-(x * x).sum().backward()
-busy = threading.Event()
-def work():
-    while not busy.is_set():
-        with global_compiler_lock:  # as if a kernel were being compiled
-            (x.detach() * 2).exp()
-worker = threading.Thread(target=work)
-worker.start()
-for _ in range(10):
-    child = os.fork()
-    if not child:
-        y = ng.ones({size}, requires_grad=True)
-        (y.tanh() * y).sum().backward()
-        os._exit(0 if y.grad is not None else 1)
-    assert os.waitpid(child, 0)[1] == 0
-busy.set()
-worker.join()
-print("done")
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_forks_while_another_thread_computes():
-    # Python 3.12 and newer warn of any fork with threads; the time-out only bounds a hang.
-    result = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK.format(size=LARGE)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert result.stdout == "done\n", result.stderr
-
-
-EXIT = """
-import atexit, threading
-import numgrad as ng
-ng.set_num_threads(2)
-x = ng.ones({size})
-def late():
-    x + x
-atexit.register(late)
-started = threading.Event()
-def work():
-    started.set()
-    for _ in range(200):
-        x * x
-threading.Thread(target=work).start()
-x + x
-started.wait()
-"""
-
-
-def test_large_ops_while_the_interpreter_exits():
-    result = subprocess.run(
-        [sys.executable, "-c", EXIT.format(size=LARGE)], capture_output=True, text=True, timeout=120
-    )
-    assert (result.returncode, result.stderr) == (0, "")
 
 
 # ---------------------------------------------------------------------------------------------------- writes, layouts

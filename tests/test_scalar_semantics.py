@@ -372,7 +372,7 @@ def test_derivatives(everything: Any) -> None:
                 assert abs(a - b) <= 1e-9 * (size + 1e-3), (LABELS[k], point, found, expected.first)
 
 
-@pytest.mark.parametrize("name", ["kernel", "_kernel", "np", "_T", "_A", "_jit", "njit", "i", "x0", "out0", "math", "_scalar"])
+@pytest.mark.parametrize("name", ["kernel", "_kernel", "np", "_T", "_A", "_jit", "njit", "i", "x0", "out0", "math"])
 def test_names_that_the_file_of_a_kernel_uses(name: str) -> None:
     """A function, its helper and a variable of that name; only the texts are looked at, compiling each would take long."""
     source = f"def {name}(x):\n    return x * 2\n\ndef f({name}_, y):\n    return {name}({name}_) + y\n"

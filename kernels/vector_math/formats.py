@@ -75,11 +75,36 @@ def power_of_two_of(mantissa_bits: int) -> Any:
     return power_of_two
 
 
+def two_powers_of(form: Format) -> Any:
+    """Intrinsic whose argument holds n + 2 * exponent_bias in its lowest bits; gives two powers of 2, product 2**n.
+
+    Whatever can be scaled to 0, to a subnormal or to infinity can be so by two normal factors, and only the second
+    multiplication rounds.
+    """
+    exponent_field = (2 * form.exponent_bias + 1) << form.mantissa_bits
+
+    @intrinsic
+    def two_powers(typingctx: Any, exponent: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            (value,) = args
+            integer = integer_type(value)
+            bits = builder.bitcast(value, integer)
+            halved = builder.shl(bits, ir.Constant(integer, form.mantissa_bits - 1))
+            first = builder.and_(halved, ir.Constant(integer, exponent_field))
+            second = builder.sub(builder.shl(bits, ir.Constant(integer, form.mantissa_bits)), first)
+            powers = [builder.bitcast(bits, value.type) for bits in (first, second)]
+            return context.make_tuple(builder, signature.return_type, powers)
+
+        return types.UniTuple(exponent, 2)(exponent), codegen
+
+    return two_powers
+
+
 def split_of(form: Format) -> Any:
     """Intrinsic that takes a positive normal x apart: x = m * 2**e with m in [sqrt(1/2), sqrt(2)), e as a float.
 
-    The integer e becomes a float by being set into the low bits of 2**mantissa_bits: packed conversion of 64-bit
-    integers is missing before AVX-512.
+    A 64-bit integer e becomes a float by being set into the low bits of 2**mantissa_bits: packed conversion is missing
+    before AVX-512.
     """
     unsigned = np.uint32 if form.mantissa_bits == 23 else np.uint64
     root_half = int(form.real(0.5**0.5).view(unsigned))
@@ -95,15 +120,62 @@ def split_of(form: Format) -> Any:
             def constant(number: int) -> ir.Constant:
                 return ir.Constant(integer, number)
 
-            bits = builder.bitcast(value, integer)
-            # From sqrt(1/2) on, the exponent field counts up; below it, one less.
-            biased = builder.lshr(builder.add(bits, constant(one - root_half)), constant(form.mantissa_bits))
-            removed = builder.shl(builder.sub(biased, constant(form.exponent_bias)), constant(form.mantissa_bits))
-            mantissa = builder.bitcast(builder.sub(bits, removed), value.type)
-            held = builder.bitcast(builder.or_(biased, constant(low_bits_holder)), value.type)
-            offset = ir.Constant(value.type, float(2**form.mantissa_bits + form.exponent_bias))
-            return context.make_tuple(builder, signature.return_type, [mantissa, builder.fsub(held, offset)])
+            # Bits above sqrt(1/2) count exponents from there up, and hold what the mantissa is above sqrt(1/2).
+            above = builder.sub(builder.bitcast(value, integer), constant(root_half))
+            fraction = builder.and_(above, constant((1 << form.mantissa_bits) - 1))
+            mantissa = builder.bitcast(builder.add(fraction, constant(root_half)), value.type)
+            if form.mantissa_bits == 23:
+                exponent = builder.sitofp(builder.ashr(above, constant(form.mantissa_bits)), value.type)
+            else:
+                biased = builder.lshr(builder.add(above, constant(one)), constant(form.mantissa_bits))
+                held = builder.bitcast(builder.or_(biased, constant(low_bits_holder)), value.type)
+                offset = ir.Constant(value.type, float(2**form.mantissa_bits + form.exponent_bias))
+                exponent = builder.fsub(held, offset)
+            return context.make_tuple(builder, signature.return_type, [mantissa, exponent])
 
         return types.UniTuple(x, 2)(x), codegen
 
     return split
+
+
+@inlined
+def two_sum(a: Any, b: Any) -> Any:
+    """a + b rounded, and what the rounding took away, exactly (D. E. Knuth, The Art of Computer Programming, 4.2.2)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def bit_of(position: int) -> Any:
+    """Intrinsic that tells whether the bit at `position` of a float is set; the bits of an integer n are the lowest of
+    n + 1.5 * 2**mantissa_bits."""
+
+    @intrinsic
+    def bit(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            (value,) = args
+            integer = integer_type(value)
+            masked = builder.and_(builder.bitcast(value, integer), ir.Constant(integer, 1 << position))
+            return builder.icmp_unsigned("!=", masked, ir.Constant(integer, 0))
+
+        return types.boolean(x), codegen
+
+    return bit
+
+
+def negated_by(position: int) -> Any:
+    """Intrinsic of two floats: the first, negated if the bit at `position` of the second is set."""
+
+    @intrinsic
+    def negated(typingctx: Any, x: Any, bits: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            value, holder = args
+            integer = integer_type(value)
+            top = integer.width - 1
+            moved = builder.shl(builder.bitcast(holder, integer), ir.Constant(integer, top - position))
+            sign = builder.and_(moved, ir.Constant(integer, 1 << top))
+            return builder.bitcast(builder.xor(builder.bitcast(value, integer), sign), value.type)
+
+        return x(x, bits), codegen
+
+    return negated

@@ -222,11 +222,11 @@ class ElementwiseNode(Node):
         versions = self.__dict__.get("versions") or [0] * len(self.saved)
         for index, value, version in zip(self.recorder.saves, self.saved, versions, strict=True):
             if isinstance(value, Array) and value.version != version:
-                raise_modified(value, version, self._producer(index), index == OUT)
+                raise_modified(value, version, self._producer(index), index < 0)
 
     def _producer(self, index: int) -> str | None:
         """The name of the node that made a saved array."""
-        if index == OUT:
+        if index < 0:
             return self.name()
         edge = self.edges[index]
         return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
@@ -289,12 +289,17 @@ class ElementwiseNode(Node):
             loops.map(function, recorder.dtype, [g, *saved], outs)
         return [outs[r] if isinstance(r, int) else None for r in recorder.routes]
 
+    def _saved_tensors(self) -> dict[int, Any]:
+        """What is saved, under its index, with its place in the graph."""
+        values = {}
+        for index, value in zip(self.recorder.saves, self._unpack(), strict=True):
+            edge = (self, OUT - index) if index < 0 else self.edges[index]
+            values[index] = _variable(value, self.device, edge) if isinstance(value, Array) else value
+        return values
+
     def _apply_tensors(self, g: Any) -> Sequence[Any]:
         recorder = self.recorder
-        values = {}
-        for index, value in zip(recorder.saves, self._unpack(), strict=True):
-            edge = (self, 0) if index == OUT else self.edges[index]
-            values[index] = _variable(value, self.device, edge) if isinstance(value, Array) else value
+        values = self._saved_tensors()
         results: list[Any] = []
         for i, (route, rule) in enumerate(zip(recorder.routes, recorder.rules, strict=True)):
             if route is None:
@@ -307,12 +312,13 @@ class ElementwiseNode(Node):
                 single = recorder.op.backward(1 << i)
                 result = g if single.op is None else single.op(g, *(values[j] for j in single.saved))
             if self.meta is not None:
-                result = _unbroadcast_tensor(result, *self.meta[i])
+                result = unbroadcast_tensor(result, *self.meta[i])
             results.append(result)
         return results
 
 
-def _unbroadcast_tensor(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def unbroadcast_tensor(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """`unbroadcast` on tensors, recorded."""
     if tuple(g.shape) != shape:
         g = g.sum_to_size(shape)
     if g._array.dtype != dtype:
@@ -501,10 +507,10 @@ class OpNode(Node):
         return results
 
 
-def node_class(op: Op) -> type[Any]:
-    """The node class of an op, named as PyTorch's."""
+def node_class(op: Op, base: type[Node] | None = None) -> type[Any]:
+    """The node class of an op, named as PyTorch's; `base` is what it derives from when not the usual one."""
     if op.node_class is None:
-        base = ElementwiseNode if op.elementwise else OpNode
+        base = base or (ElementwiseNode if op.elementwise else OpNode)
         made = type(op.node_name, (base,), {"op": op, "__slots__": (), "__doc__": f"Node of `{op.name}`."})
         with _naming:
             op.node_class = op.node_class or made

@@ -9,12 +9,27 @@ import warnings
 from typing import Any
 
 from .. import ops
+from ..dispatch import dispatch
+from ..kernels import activations
 from ..operands import broadcast_shapes
 from ..ops import losses
+from ..ops.checks import check_tensor
 from ..ops.linalg import linear
 from ..tensor import Tensor
 
-__all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "relu", "sigmoid", "tanh"]
+__all__ = [
+    "cross_entropy",
+    "gelu",
+    "linear",
+    "log_softmax",
+    "mse_loss",
+    "nll_loss",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softplus",
+    "tanh",
+]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -30,6 +45,37 @@ def sigmoid(input: Tensor) -> Tensor:
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent, elementwise."""
     return ops.tanh(input)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x * P(X <= x) for a normally distributed X, elementwise; `approximate="tanh"` takes an approximation of it.
+
+    Raises RuntimeError for any other `approximate`, NotImplementedError for integers.
+    """
+    check_tensor("gelu", input)
+    if not isinstance(approximate, str):
+        raise TypeError(f"gelu(): argument 'approximate' must be str, not {type(approximate).__name__}")
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return dispatch(activations.gelu if approximate == "none" else activations.gelu_tanh, (input,))
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * sigmoid(x), elementwise. Raises NotImplementedError for integers."""
+    check_tensor("silu", input)
+    return dispatch(activations.silu, (input,), (), input if inplace else None)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * x)) / beta, elementwise; x itself where beta * x is above the threshold.
+
+    Raises TypeError for a `beta` or `threshold` that is no number, NotImplementedError for integers.
+    """
+    check_tensor("softplus", input)
+    for name, value in (("beta", beta), ("threshold", threshold)):
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"softplus(): argument '{name}' must be Number, not {type(value).__name__}")
+    return dispatch(activations.softplus, (input, beta, threshold))
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:

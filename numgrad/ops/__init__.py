@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import add, pow, rsub, sub, where
+from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .linalg import addmm, bmm, dot, matmul, mm, mv
 from .losses import log_softmax, nll_loss
-from .reductions import argmax, max, mean, sum
+from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
 from .shaping import (
     as_strided,
     cat,
@@ -20,6 +21,7 @@ from .shaping import (
     transpose,
     unsqueeze,
 )
+from .statistics import logsumexp, norm, std, std_mean, var, var_mean
 from .table import FUNCTIONS
 
 if TYPE_CHECKING:  # the functions of the table have no names that a type checker could read
@@ -32,32 +34,49 @@ globals().update(FUNCTIONS)
 __all__ = [
     "add",
     "addmm",
+    "all",
+    "amax",
+    "amin",
+    "aminmax",
+    "any",
     "argmax",
+    "argmin",
     "as_strided",
     "bmm",
     "cat",
+    "count_nonzero",
     "dot",
     "flatten",
     "log_softmax",
+    "logsumexp",
     "matmul",
     "max",
     "mean",
+    "min",
     "mm",
     "mv",
+    "nanmean",
+    "nansum",
     "narrow",
     "nll_loss",
+    "norm",
     "permute",
     "pow",
+    "prod",
     "reshape",
     "rsub",
     "select",
     "squeeze",
     "stack",
+    "std",
+    "std_mean",
     "sub",
     "sum",
     "t",
     "transpose",
     "unsqueeze",
+    "var",
+    "var_mean",
     "where",
     *FUNCTIONS,
 ]

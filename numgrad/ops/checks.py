@@ -19,3 +19,9 @@ def check_tensors(name: str, **arguments: Any) -> None:
     """`check_tensor` for several arguments, in the function's order."""
     for position, (argument, value) in enumerate(arguments.items(), 1):
         check_tensor(name, value, argument, position)
+
+
+def check_bool(name: str, argument: str, value: Any) -> None:
+    """Raise TypeError when an argument of the function `name` is no bool."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type(value).__name__}")

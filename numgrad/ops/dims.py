@@ -27,6 +27,27 @@ def _index(value: Any) -> int:
         raise TypeError(f"dimension must be an int, not {type(value).__name__}") from None
 
 
+def reduced_dims(name: str, dim: Any, rank: int) -> tuple[int, ...]:
+    """The dimensions that the function `name` reduces: all for None and (), none of a 0-d tensor.
+
+    Raises TypeError for what is no int and no sequence of ints, else as `wrap_dims`.
+    """
+    if dim.__class__ is int and -rank <= dim < rank:
+        return (dim if dim >= 0 else dim + rank,)
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return tuple(range(rank))
+    if not isinstance(dim, (tuple, list)) and (isinstance(dim, bool) or not hasattr(dim, "__index__")):
+        raise TypeError(f"{name}(): argument 'dim' (position 1) must be tuple of ints, not {type(dim).__name__}")
+    for position, one in enumerate(dim if isinstance(dim, (tuple, list)) else ()):
+        if not hasattr(one, "__index__"):
+            raise TypeError(
+                f"{name}(): argument 'dim' failed to unpack the object at pos {position + 1} with error \"type must be "
+                f'tuple of ints,but got {type(one).__name__}"'
+            )
+    wrapped = wrap_dims(dim, rank)
+    return wrapped if rank else ()
+
+
 def wrap_dims(dim: Any, rank: int) -> tuple[int, ...]:
     """One dimension or several, wrapped. Raises RuntimeError when one appears twice."""
     dims = (dim,) if not isinstance(dim, (tuple, list)) else tuple(dim)

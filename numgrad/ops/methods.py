@@ -10,12 +10,14 @@ from ..dispatch import dispatch, operator
 from ..interop import as_operand
 from ..kernels import arithmetic as table
 from ..kernels import comparison
-from . import arithmetic, linalg, losses, reductions, shaping
+from . import arithmetic, extrema, linalg, losses, reductions, shaping, statistics
 from .table import bind_methods
 
 FUNCTIONS = (
     (arithmetic, ("add", "sub", "pow")),
-    (reductions, ("sum", "mean", "max", "argmax")),
+    (reductions, ("sum", "mean", "nansum", "nanmean", "prod", "any", "all", "count_nonzero")),
+    (extrema, ("max", "min", "amax", "amin", "aminmax", "argmax", "argmin")),
+    (statistics, ("var", "std", "norm", "logsumexp")),
     (losses, ("log_softmax",)),
     (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
     (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),

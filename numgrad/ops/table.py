@@ -61,16 +61,26 @@ def in_place_function_of(op: ElementwiseOp) -> Callable[..., Any]:
     return _define(f"{op.name}_", source, op, "function")
 
 
-FUNCTIONS = {op.name: function_of(op) for op in public_ops() if "function" in op.public}
-FUNCTIONS |= {
-    f"{op.name}_": in_place_function_of(op) for op in public_ops() if len(op.inputs) == 1 and "in-place" in op.public
-}
+def _under_all_names(op: ElementwiseOp, made: Any, suffix: str = "") -> dict[str, Any]:
+    return {f"{name}{suffix}": made for name in (op.name, *op.aliases)}
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+for _op in public_ops():
+    if "function" in _op.public:
+        FUNCTIONS |= _under_all_names(_op, function_of(_op))
+    if "in-place" in _op.public and len(_op.inputs) == 1:
+        FUNCTIONS |= _under_all_names(_op, in_place_function_of(_op), "_")
 
 
 def bind_methods(cls: type) -> None:
     """Give a tensor class the methods of the table, where it defines none of that name itself."""
+    methods: dict[str, Any] = {}
     for op in public_ops():
-        if "method" in op.public and op.name not in cls.__dict__:
-            setattr(cls, op.name, method_of(op))
-        if "in-place" in op.public and f"{op.name}_" not in cls.__dict__:
-            setattr(cls, f"{op.name}_", in_place_method_of(op))
+        if "method" in op.public:
+            methods |= _under_all_names(op, method_of(op))
+        if "in-place" in op.public:
+            methods |= _under_all_names(op, in_place_method_of(op), "_")
+    for name, method in methods.items():
+        if name not in cls.__dict__:
+            setattr(cls, name, method)

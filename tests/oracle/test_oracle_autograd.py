@@ -173,6 +173,8 @@ out = torch.ones(0, 2).max(1)
 x = torch.ones(0, 3, requires_grad=True); (x * 2).sum().backward(); out = x.grad
 out = T([1.0, -1.0, 0.0]) / 0, T([1, -1]) / 2, 1 / T([0.0, -0.0])
 out = T([0.0, 1.0, -1.0]).log(), T([-1.0, 0.0]).sqrt(), T([1000.0, -1000.0]).exp(), T([1000.0, -1000.0]).sigmoid()
+x = T([0.0, -0.0, -1.0, 2.0, float("inf"), -float("inf")], requires_grad=True); y = x.lgamma(); y.sum().backward(); out = y, x.grad, x.digamma()
+out = T([1.0, -1.0, 2.0, 0.0, -0.0]).erfinv(), T([30.0, -30.0, float("nan")]).erfc(), T([30.0, -0.0]).erf()
 out = torch.maximum(T([1.0, float("nan")]), T([float("nan"), 1.0])), torch.minimum(T([0.0]), T([-0.0]))
 out = T([2, 3]) ** 2, T([2, 3]) ** 0.5, 2 ** T([2, 3]), T([2, 3]) ** T([2, 0]), T([True]) ** 2
 T([2]) ** -1

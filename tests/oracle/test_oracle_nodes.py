@@ -16,6 +16,10 @@ x ** 2; x ** 3; x ** 1; x ** 0; x ** 0.5; x ** -1; x ** -2.0; 2 ** x; x ** y; x.
 x.exp(); x.log(); x.sqrt(); x.tanh(); x.sigmoid(); x.relu(); x.abs(); torch.exp(x)
 torch.maximum(x, y); torch.minimum(x, y); x.max(y); torch.max(x, y)
 torch.where(x > 0.5, x, y); torch.where(x > 0.5, x, 2.0); torch.where(x > 0.5, 1.0, x); x.where(x > 0.5, y)
+x.sin(); x.cos(); x.tan(); x.asin(); x.acos(); x.atan(); x.atan2(y); x.sinh(); x.cosh(); x.asinh(); (x + 1).acosh(); (x / 2).atanh()
+x.exp2(); x.expm1(); x.log2(); x.log10(); x.log1p(); x.rsqrt(); torch.arcsin(x); x.arctan2(y); x.absolute(); torch.negative(x)
+x.erf(); x.erfc(); (x / 2).erfinv(); x.lgamma(); x.digamma(); torch.erf(x); x.clone().erf_(); x.clone().lgamma_()
+F.gelu(x); F.gelu(x, approximate="tanh"); F.silu(x); F.softplus(x); F.softplus(x, 2, 10); x.clone().sin_(); x.multiply(y)
 x.sum(); x.sum(0); x.sum((0, 1)); x.sum(1, True); x.mean(); x.mean(1); x.max(); x.max(1)[0]; x.max(1)[1]; x.argmax()
 x @ y; x.mm(y); x[0] @ y[0]; x @ y[0]; x[0] @ y; x.mv(z); torch.dot(x[0], y[1]); torch.addmm(z, x, y)
 torch.bmm(x[None], y[None]); x[None] @ y[None]; x[None] @ y; x[None] @ z
@@ -34,6 +38,9 @@ x.clone().zero_(); x.clone().fill_(2); x.clone().copy_(y); x.clone().exp_(); x.c
 BACKWARD = """
 x + y; x - y; x * y; x / y; x * 2; 2 / x; -x; abs(x); x * x; x * z; x ** 2; x ** 3; x ** 0; x ** 0.5; 2 ** x
 x.exp(); x.log(); x.sqrt(); x.tanh(); x.sigmoid(); x.relu(); torch.where(x > 0.5, x, y)
+x.sin(); x.cos(); x.tan(); x.asin(); x.acos(); x.atan(); x.sinh(); x.cosh(); x.asinh(); (x + 1).acosh(); (x / 2).atanh()
+x.erf(); x.erfc(); (x / 2).erfinv(); x.lgamma()
+x.expm1(); x.log2(); x.log10(); x.log1p(); x.rsqrt(); F.gelu(x); F.gelu(x, approximate="tanh"); F.silu(x); F.softplus(x)
 x.sum(); x.sum(0); x.sum((0, 1)); x.sum(1, True); x @ y; x[None] @ y[None]; torch.addmm(z, x, y)
 x.reshape(4); x.view(4); x.t(); x.transpose(0, 1); x.permute(1, 0); x.T; x.unsqueeze(0); x.unsqueeze(0).squeeze(0)
 x.expand(2, 2, 2); torch.cat([x, y]); torch.stack([x, y]); x.float(); x.clone(); x.mean() * x.sum(); x.clone().zero_()

@@ -27,6 +27,7 @@ OPS = {
     "ge": lambda lib, a, b: a >= b,
     "maximum": lambda lib, a, b: lib.maximum(a, b),
     "minimum": lambda lib, a, b: lib.minimum(a, b),
+    "atan2": lambda lib, a, b: lib.atan2(a, b),
     "where": lambda lib, a, b: lib.where(lib.tensor([True, False]), a, b),
     "cat": lambda lib, a, b: lib.cat([a, b]),
     "stack": lambda lib, a, b: lib.stack([a, b]),
@@ -35,10 +36,10 @@ OPS = {
     "addmm": lambda lib, a, b: lib.addmm(a, a.view(1, 2), b.view(2, 1)),
     "mse_loss": lambda lib, a, b: lib.nn.functional.mse_loss(a, b),
 }
-TENSORS_ONLY = ("maximum", "minimum")  # there PyTorch refuses numbers, which numgrad takes
+TENSORS_ONLY = ("maximum", "minimum", "atan2")  # there PyTorch refuses numbers, which numgrad takes
 WRITES = ("add_", "sub_", "mul_", "div_", "copy_", "fill_")
 DIGITS = re.compile(r"(?<=\.\d{5})\d+")  # the last ones are not PyTorch's
-UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "neg", "sum", "mean", "max", "argmax", "reciprocal")
+UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "neg", "sum", "mean", "max", "argmax", "reciprocal", "sin", "atan", "log1p", "exp2", "rsqrt", "erf", "digamma")
 
 
 def operand(library: Any, kind: Any) -> Any:
@@ -73,7 +74,7 @@ def test_pairs(name: str) -> None:
         if name in TENSORS_ONLY and not (isinstance(a, tuple) and isinstance(b, tuple)):
             continue
         ours, theirs = [outcome(lambda: OPS[name](lib, operand(lib, a), operand(lib, b))) for lib in (numgrad, torch)]  # noqa: B023
-        if ours != theirs and "invalid combination of arguments" not in theirs:
+        if DIGITS.sub("", ours) != DIGITS.sub("", theirs) and "invalid combination of arguments" not in theirs:
             different[named(a), named(b)] = (ours, theirs)
     assert not different
 

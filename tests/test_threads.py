@@ -1,0 +1,497 @@
+"""Several threads, forks, interrupts and the end of the interpreter: never a hang, a crash or a wrong result.
+
+Programs of their own have a time-out, which only bounds a hang.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+import weakref
+
+import numpy as np
+import pytest
+from processes import output
+
+import numgrad as ng
+from numgrad.kernels import cpus, threads
+
+LARGE = threads.THRESHOLD + 3
+FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+# Python 3.12 and newer warn of any fork of a process with threads.
+FORKING = {"options": ("-W", "ignore::DeprecationWarning")}
+
+
+@pytest.fixture(autouse=True)
+def number_of_threads(monkeypatch):
+    """Every test may set it. However busy the machine is, workers are woken: some tests wait for one."""
+    monkeypatch.setattr(threads, "MOST_SKIPPED", 0)
+    threads._new_pool().stop()
+    before = ng.get_num_threads()
+    yield
+    ng.set_num_threads(before)
+
+
+# ---------------------------------------------------------------------------------------------------- results
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_large_tensors_on_any_number_of_threads(count):
+    ng.set_num_threads(count)
+    for size in (LARGE, threads.SMALLEST_CHUNK * 5 + 1):
+        x = ng.arange(size, dtype=ng.float64)
+        y = ng.tensor(np.arange(size) * 1.0, requires_grad=True)
+        (y * y).backward(x)
+        np.testing.assert_array_equal((x * 2 + 1).numpy(), np.arange(size) * 2.0 + 1)
+        np.testing.assert_array_equal(y.grad.numpy(), 2.0 * np.arange(size) ** 2)
+
+
+def in_threads(work, count=3, meanwhile=lambda: None):
+    """Run a function in several Python threads at once; raises what any of them raised."""
+    errors = []
+    barrier = threading.Barrier(count)
+
+    def guarded():
+        try:
+            barrier.wait()
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    workers = [threading.Thread(target=guarded) for _ in range(count)]
+    for worker in workers:
+        worker.start()
+    meanwhile()
+    for worker in workers:
+        worker.join()
+    if errors:
+        raise errors[0]
+
+
+def test_several_threads_compute_at_once_while_the_number_changes():
+    def work():
+        x = ng.zeros(LARGE)
+        for number in range(1, 60):
+            x.add_(1)  # in place: no chunk may be computed twice, or not at all
+            assert (x._array.ndarray == number).all()
+
+    def change():
+        for count in range(40):
+            ng.set_num_threads(1 + count % 4)
+
+    in_threads(work, meanwhile=change)
+    in_threads(change)
+    assert ng.get_num_threads() == 4
+    work()
+
+
+def test_threads_meet_a_cold_kernel_together():
+    x = ng.ones(4, dtype=ng.float64, requires_grad=True)
+
+    def work():
+        for _ in range(50):
+            (x * x).sum().backward()
+
+    in_threads(work, count=4)
+    assert x.grad.tolist() == [400.0] * 4  # 4 threads x 50 x derivative 2
+
+
+# ---------------------------------------------------------------------------------------------------- chunks
+def test_every_chunk_is_run_once_also_within_a_worker():
+    """A finalizer may run in a worker, and compute; the worker that it waits for is itself."""
+    ng.set_num_threads(3)
+    done = []
+
+    def outer(number):
+        threads.run_chunks(lambda inner: done.append((number, inner)), [(i,) for i in range(4)])
+
+    for _ in range(50):
+        threads.run_chunks(outer, [(i,) for i in range(6)])
+    assert sorted(done) == sorted([(i, j) for i in range(6) for j in range(4)] * 50)
+
+
+def test_when_no_thread_can_be_started(monkeypatch):
+    def fail(self):
+        raise RuntimeError("can't start new thread")
+
+    ng.set_num_threads(1)
+    ng.set_num_threads(4)
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    x = ng.zeros(threads.SMALLEST_CHUNK * 4)
+    for number in range(1, 4):
+        x.add_(1)
+        assert (x._array.ndarray == number).all()
+
+
+def test_an_error_in_a_worker_reaches_the_caller_with_its_traceback():
+    ng.set_num_threads(2)
+    begun = threading.Event()
+
+    def failing_kernel(number):
+        if number:
+            begun.set()
+            raise ValueError(f"in {threading.current_thread().name}")
+        begun.wait()  # until the worker has the other chunk
+
+    with pytest.raises(ValueError, match="in numgrad") as caught:
+        threads.run_chunks(failing_kernel, [(0,), (1,)])
+    assert "failing_kernel" in [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    done = []
+    threads.run_chunks(lambda number: done.append(number), [(0,), (1,)])  # the pool lives on
+    assert sorted(done) == [0, 1]
+
+
+def test_an_interrupted_call_waits_for_its_workers():
+    ng.set_num_threads(2)
+    events = []
+    begun, interrupted = threading.Event(), threading.Event()
+
+    def kernel(number):
+        if number == 0:
+            begun.wait()
+            interrupted.set()
+            raise KeyboardInterrupt
+        if number == 1:
+            begun.set()
+            interrupted.wait()
+            time.sleep(0.05)
+            events.append("written")
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.run_chunks(kernel, [(0,), (1,)])
+    assert events == ["written"], "a worker wrote to the operands after the call had ended"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_keeps_operands_alive(fails):
+    ng.set_num_threads(3)
+    x = np.ones(LARGE)
+    alive = weakref.ref(x)
+
+    def kernel(part):
+        if fails:
+            raise ValueError
+
+    gc.disable()
+    try:
+        try:
+            threads.run(kernel, [x], LARGE * 3)
+        except ValueError:
+            assert fails
+        del x
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_an_error_in_a_forward_frees_its_memory_with_its_traceback():
+    def forward(x):
+        hidden = x * 2
+        alive.append(weakref.ref(hidden._array.ndarray))
+        return hidden @ ng.ones(3)
+
+    alive = []
+    x = ng.ones(LARGE, requires_grad=True)
+    gc.disable()
+    try:
+        try:
+            forward(x)
+        except RuntimeError as error:
+            assert alive[0]() is not None
+            error.__traceback__ = None
+        assert alive[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_few_threads_for_few_items(monkeypatch):
+    """On a machine with many CPUs a chunk for each would take longer to hand over than to compute."""
+    monkeypatch.setattr(threads, "_threads", 64)
+    calls = []
+    threads.run(lambda part: calls.append(len(part)), [np.ones(LARGE)], LARGE)
+    assert sorted(calls) == [LARGE // 2, LARGE // 2 + 1]
+
+
+# ---------------------------------------------------------------------------------------------------- how many
+@pytest.mark.parametrize(
+    ("value", "expected"), [("3", 3), (" 5 ", 5), ("4,2", 4), ("0", None), ("-1", None), ("many", None), ("", None)]
+)
+def test_the_first_number_is_that_of_openmp(monkeypatch, value, expected):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    default = threads._initial_threads()
+    assert 1 <= default <= os.cpu_count()
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert threads._initial_threads() == (expected or default)
+
+
+def test_openmp_sets_the_number_of_a_program():
+    assert output("import numgrad as ng; print(ng.get_num_threads())", OMP_NUM_THREADS="7") == "7\n"
+
+
+NO_LIMIT = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "files", "expected"),
+    [
+        ("0::/\n", {"cpu.max": "200000 100000\n"}, 2),
+        ("0::/\n", {"cpu.max": "150000 100000\n"}, 2),
+        ("0::/\n", {"cpu.max": "5000 100000\n"}, 1),
+        ("0::/\n", {"cpu.max": "max 100000\n"}, NO_LIMIT),
+        ("0::/a/b\n", {"a/cpu.max": "300000 100000\n", "a/b/cpu.max": "max 100000\n"}, 3),
+        ("0::/not/to/be/seen\n", {"cpu.max": "400000 100000\n"}, 4),
+        (
+            "5:cpu,cpuacct:/job\n2:memory:/job\n",
+            {"cpu/job/cpu.cfs_quota_us": "250000\n", "cpu/job/cpu.cfs_period_us": "100000\n"},
+            3,
+        ),
+        ("5:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, NO_LIMIT),
+        ("nonsense\n", {}, NO_LIMIT),
+        ("0::/\n", {"cpu.max": "nonsense\n"}, NO_LIMIT),
+        ("0::/\n", {}, NO_LIMIT),
+        (None, {}, NO_LIMIT),
+    ],
+)
+def test_the_share_of_a_container(tmp_path, cgroup, files, expected):
+    if cgroup is not None:
+        (tmp_path / "proc/self").mkdir(parents=True)
+        (tmp_path / "proc/self/cgroup").write_text(cgroup)
+    for name, text in files.items():
+        path = tmp_path / "sys/fs/cgroup" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert cpus.quota(tmp_path) == expected
+
+
+# ---------------------------------------------------------------------------------------------------- forks
+FORK = f"""
+import os, threading
+import numgrad as ng
+from numba.core.compiler_lock import global_compiler_lock
+ng.set_num_threads(2)
+x = ng.ones({LARGE}, requires_grad=True)
+(x * x).sum().backward()
+busy = threading.Event()
+def work():
+    while not busy.is_set():
+        with global_compiler_lock:  # as if a kernel were being compiled
+            (x.detach() * 2).exp()
+def compute():
+    y = ng.ones({LARGE}, requires_grad=True)
+    (y.tanh() * y).sum().backward()
+    return y.grad is not None
+worker = threading.Thread(target=work)
+worker.start()
+for _ in range(6):
+    child = os.fork()
+    if not child:
+        grandchild = os.fork()
+        right = compute()
+        if grandchild:
+            right = right and os.waitpid(grandchild, 0)[1] == 0
+        os._exit(not right)
+    assert os.waitpid(child, 0)[1] == 0
+busy.set()
+worker.join()
+print("done")
+"""
+
+
+@FORKS
+def test_forks_and_forks_of_forks_while_another_thread_computes():
+    assert output(FORK, **FORKING) == "done\n"
+
+
+END_OF_CHILD = f"""
+import os, sys
+import numgrad as ng
+ng.set_num_threads(3)
+x = ng.ones({LARGE})
+x + x
+child = os.fork()
+(x + x).sum()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    print("done")
+sys.exit()  # the child, too, ends as an interpreter does, with the parent's threads gone
+"""
+
+
+@FORKS
+def test_a_forked_interpreter_ends():
+    assert output(END_OF_CHILD, **FORKING) == "done\n"
+
+
+PRODUCTS = """
+import os, threading, time
+import numgrad as ng
+x = ng.ones(300, 300)
+x @ x
+busy = threading.Event()
+def work():
+    while not busy.is_set():
+        assert (x @ x)[0, 0].item() == 300
+workers = [threading.Thread(target=work) for _ in range(2)]
+for worker in workers:
+    worker.start()
+for i in range(12):
+    time.sleep(0.002 * (i % 4))
+    child = os.fork()
+    if not child:
+        os._exit((x @ x)[0, 0].item() != 300)
+    assert os.waitpid(child, 0)[1] == 0
+busy.set()
+for worker in workers:
+    worker.join()
+print("done")
+"""
+
+
+@FORKS
+def test_forks_while_other_threads_multiply_matrices():
+    """OpenBLAS by itself hangs: NumPy alone does, here within a few forks."""
+    assert output(PRODUCTS, **FORKING) == "done\n"
+
+
+def large_sum(value):
+    x = ng.full((LARGE,), float(value)) * 2
+    return (x + 1).sum().item()
+
+
+PROCESSES = """
+import multiprocessing, sys
+sys.path.insert(0, {tests!r})
+from test_threads import large_sum
+if __name__ == "__main__":
+    if {used}:
+        large_sum(1)
+    with multiprocessing.get_context({method!r}).Pool(2) as pool:
+        print(pool.map(large_sum, range(4)))
+"""
+
+
+METHODS = multiprocessing.get_all_start_methods()
+POOLS = [(method, True) for method in METHODS] + [("fork", False)] * ("fork" in METHODS)
+
+
+@pytest.mark.parametrize(("method", "used"), POOLS)
+def test_pools_of_processes(tmp_path, method, used):
+    program = tmp_path / "program.py"
+    program.write_text(PROCESSES.format(tests=os.path.dirname(__file__), method=method, used=used))
+    code = f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')"
+    expected = [LARGE * (2.0 * value + 1) for value in range(4)]
+    printed = output(code, **FORKING)
+    assert [float(x) for x in printed.strip("[]\n").split(",")] == pytest.approx(expected, rel=1e-6)
+
+
+START = f"""
+import subprocess, sys, threading
+import numgrad as ng
+ng.set_num_threads(2)
+def work():
+    for _ in range(5):
+        x = ng.ones({LARGE}) * 2
+        assert (x == 2).sum().item() == {LARGE}
+        subprocess.run([sys.executable, "-S", "-c", ""], check=True, preexec_fn=lambda: None)  # a fork in Python's hands
+workers = [threading.Thread(target=work) for _ in range(3)]
+for worker in workers:
+    worker.start()
+for worker in workers:
+    worker.join()
+print("done")
+"""
+
+
+@FORKS
+def test_threads_start_programs_while_others_compute():
+    assert output(START, **FORKING) == "done\n"
+
+
+# ---------------------------------------------------------------------------------------------------- the end
+END = f"""
+import atexit, threading
+import numgrad as ng
+ng.set_num_threads(2)
+x = ng.ones({LARGE})
+def late():
+    assert (x + x)._array.ndarray[-1] == 2
+atexit.register(late)
+started = threading.Event()
+def work():
+    started.set()
+    for _ in range({{rounds}}):
+        x * x
+x + x
+threading.Thread(target=work, daemon={{daemon}}).start()
+started.wait()
+"""
+
+
+@pytest.mark.parametrize(("daemon", "rounds"), [(False, 200), (True, 10**9)], ids=["thread", "daemon"])
+def test_large_ops_while_the_interpreter_ends(daemon, rounds):
+    for _ in range(3 if daemon else 1):
+        assert output(END.format(daemon=daemon, rounds=rounds)) == ""
+
+
+INTERRUPTS = f"""
+import os, signal, threading, time
+import numgrad as ng
+ng.set_num_threads(3)
+x = ng.arange({LARGE}, dtype=ng.float64)
+expected = (x * 2).tolist()[-1]
+over = threading.Event()
+def interrupt():
+    for _ in range(100):
+        time.sleep(0.003)
+        os.kill(os.getpid(), signal.SIGINT)
+    over.set()
+interrupts = 0
+threading.Thread(target=interrupt).start()
+while True:
+    try:
+        while not over.is_set():
+            y = x * 2
+            assert y._array.ndarray[-1] == expected and y._array.ndarray[{LARGE // 2}] == {LARGE // 2 * 2}
+        break
+    except KeyboardInterrupt:
+        interrupts += 1
+assert interrupts > 10, interrupts
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_interrupts_amid_large_ops():
+    assert output(INTERRUPTS) == "done\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_an_interrupt_waits_for_the_end_of_a_compilation(tmp_path, monkeypatch):
+    from numba import types
+
+    from numgrad.kernels import cache
+    from numgrad.kernels.cache import entries, place
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        write(*arguments)
+
+    write = entries.write
+    monkeypatch.setattr(entries, "write", interrupted)
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    place.directory.cache_clear()
+    text = "from numba import njit\n@njit\ndef kernel(x):\n    return x + 41\n"
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            cache.compiled(text, "kernel", (types.int64,))
+    finally:
+        place.directory.cache_clear()
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert len(list(tmp_path.rglob(f"*{entries.SUFFIX}"))) == 1
+    monkeypatch.setattr(cache, "_run", None)
+    assert cache.compiled(text, "kernel", (types.int64,))(1) == 42
