@@ -295,6 +295,7 @@ class _FunctionLowering(ExpressionLowering):
                 self.statements.append(Statement("if", (), (condition,), line, [], [Statement("break", line=line)]))
             elif not condition:
                 self.statements.append(Statement("break", line=line))
+                return
             self.block(node.body)
 
         self.statements.append(Statement("loop", (), (), line, self.in_block(body)))
@@ -305,8 +306,12 @@ class _FunctionLowering(ExpressionLowering):
         iterable = node.iter
         if not (isinstance(iterable, ast.Call) and self.resolved(iterable.func) is range and not iterable.keywords):
             self.fail(node, "a 'for' loop must run over range(...)")
+        if not 1 <= len(iterable.args) <= 3 or any(isinstance(bound, ast.Starred) for bound in iterable.args):
+            self.fail(node, "range() takes one to three integers here")
         name = self.target_name(node.target)
         line, bounds = self.line, [self.expression(bound) for bound in iterable.args]
+        if bounds[2:] == [0]:
+            self.fail(node, "range() needs a step that is not 0")
         counter = self.names(f"{name}_next") if name in self.assigned else name  # Python lets the body change it
 
         def body() -> None:

@@ -129,7 +129,7 @@ class ExpressionLowering:
             case ast.BinOp():
                 return self.binary_chain(node)
             case ast.UnaryOp(op=kind, operand=operand):
-                return self.unary(kind, self.expression(operand))
+                return self.folded(node, _UNARY[type(kind)], self.expression(operand))
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 condition = self.expression(test)
                 return self.branch(condition, lambda: self.expression(body), lambda: self.expression(orelse))
@@ -156,15 +156,16 @@ class ExpressionLowering:
         op = _BINARY.get(type(kind))
         if op is None:
             self.fail(node, f"the operator {type(kind).__name__} is not supported between numbers")
-        return self.folded(op, left, right)
+        return self.folded(node, op, left, right)
 
-    def unary(self, kind: ast.unaryop, operand: Operand) -> Operand:
-        """`op operand`."""
-        return self.folded(_UNARY[type(kind)], operand)
-
-    def folded(self, op: str, *args: Operand) -> Operand:
+    def folded(self, node: ast.AST, op: str, *args: Operand) -> Operand:
         """`op(*args)`; of literals it is a literal, computed as Python does."""
-        value = None if any(isinstance(arg, str) for arg in args) else _folded(op, args)
+        if any(isinstance(arg, str) for arg in args):
+            return self.emit(op, *args)
+        try:
+            value = _folded(op, *args)
+        except OverflowError:
+            self.fail(node, "an integer this large is no number of the kernel")
         return self.emit(op, *args) if value is None else value
 
     def boolean(self, conjunction: bool, values: Sequence[ast.expr]) -> Operand:
@@ -187,7 +188,7 @@ class ExpressionLowering:
             if op is None:
                 self.fail(node, f"the comparison {type(kind).__name__} is not supported between numbers")
             right = self.expression(comparator)
-            link = self.folded(op, left, right)
+            link = self.folded(node, op, left, right)
             result = link if result is None else self.branch(result, lambda link=link: link, lambda: False)  # type: ignore[misc]
             left = right
         assert result is not None
@@ -205,6 +206,11 @@ class ExpressionLowering:
         if count < expected or (count > expected and op not in _ANY_NUMBER):
             least = "at least " if op in _ANY_NUMBER else ""
             self.fail(node, f"'{ast.unparse(node.func)}' takes {least}{expected} number{'s' * (expected > 1)} here")
+        if op == "float" and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
+            try:
+                return float(node.args[0].value)  # float("inf"), and "nan"
+            except ValueError:
+                self.fail(node, f"{node.args[0].value!r} is no number")
         args = [self.expression(arg) for arg in node.args]
         if op in _ANY_NUMBER:
             return functools.reduce(lambda left, right: self.emit(op, left, right), args)
@@ -220,16 +226,22 @@ class ExpressionLowering:
         return (self.primitive(node, node.func.id),)
 
 
-def _folded(op: str, args: Sequence[Any]) -> bool | int | float | None:
-    """The value of an operation on literals; None where Python gives no real number, or an integer without end."""
-    if op in ("**", "<<") and isinstance(args[1], int) and args[1] > _MOST_BITS:
-        return None
+def _folded(op: str, *args: Any) -> bool | int | float | None:
+    """The value of an operation on literals; None where Python gives no real number, and a kernel NaN or infinity.
+
+    Raises:
+        OverflowError: It is an integer beyond all reals.
+    """
+    if op in ("**", "<<") and all(isinstance(arg, int) for arg in args):
+        base, count = args
+        if abs(base) > 1 and count * abs(base).bit_length() > 2 * _MOST_BITS:  # Python would take its time
+            raise OverflowError
     try:
         value = _PYTHON[op](*args)
-    except (ArithmeticError, ValueError, TypeError):  # 1 / 0 is what the kernel makes of it
+    except (ArithmeticError, ValueError, TypeError):
         return None
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
-        return None
+        raise OverflowError
     return value if isinstance(value, bool | int | float) else None
 
 
