@@ -14,11 +14,12 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from scalar_programs import compiled
+from scalar_programs import compiled, defined
 
 from numgrad.kernels import scalar_rules
 from numgrad.kernels.derive import combine, jacobian, vjp
 from numgrad.kernels.lower import lower
+from numgrad.kernels.scalar_function import walk
 from numgrad.kernels.scalar_ir import Function, as_python, pruned, reads
 
 # ---------------------------------------------------------------------------------------------------- functions
@@ -146,6 +147,10 @@ def self_swap(x, y):
     x, y = x * y, x + y
     x, y = y, x
     return x * x * y
+
+
+def rectified(x):
+    return x if x > 0 else 0.0
 
 
 def normal_cdf(x):
@@ -322,6 +327,68 @@ def test_an_inactive_branch_contributes_exactly_zero() -> None:
         return x if x > 0 else 0.0
 
     assert values(as_python(vjp(lower(relu), (0,))), (-1.0, math.inf)) == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "point", "expected"),
+    [
+        (lambda x: abs(x), (0.0,), (0.0,)),
+        (lambda x, y: max(x, y), (1.0, 2.0), (0.0, math.inf)),
+        (lambda x, y: min(x, y) * 1.0, (1.0, 2.0), (math.inf, 0.0)),
+        (lambda x: x * x if x > 0 else 0.0, (-1.0,), (0.0,)),
+        (lambda x, y: rectified(x) + y, (-1.0, 2.0), (0.0, math.inf)),
+        (lambda x, y: math.sqrt(x) if x > 0 else (y if y > 0 else 1.0), (-1.0, -1.0), (0.0, 0.0)),
+    ],
+)
+def test_what_was_not_taken_gets_nothing_of_an_infinite_gradient(function: Any, point: Any, expected: Any) -> None:
+    gradient = as_python(vjp(lower(function), range(len(point))))
+    assert values(gradient, [*point, math.inf]).tolist() == list(expected)
+
+
+# ---------------------------------------------------------------------------------------------------- two modes
+
+
+def multiply_adds(count: int) -> Function:
+    """Each of `count` values is a sum of products with all values before it."""
+    lines = ["v0 = x0"]
+    for i in range(1, count):
+        lines.append(f"v{i} = " + " + ".join(f"v{j} * x{(i + j) % count}" for j in range(i)) + f" + x{i}")
+    names = ", ".join(f"x{i}" for i in range(count))
+    text = "\n    ".join([f"def multiply_adds({names}):", *lines, f"return v{count - 1}"])
+    return lower(defined(text, "multiply_adds", {}))
+
+
+def test_the_cost_of_a_gradient_does_not_grow_with_the_number_of_inputs() -> None:
+    """Multiplications and additions, written out: tangents would take 200 times those of the function."""
+    function = multiply_adds(20)
+    gradient = vjp(function, range(20))
+    assert len(list(walk(gradient.body))) < 5 * len(list(walk(function.body)))
+    second = vjp(gradient, range(21))
+    assert len(list(walk(second.body))) < 5 * len(list(walk(gradient.body)))
+    point = [0.1 + 0.01 * i for i in range(20)]
+    check_gradient(as_python(function), as_python(gradient), point, np.ones(1))
+
+
+def test_many_early_returns_fall_back_to_tangents() -> None:
+    """One exit would nest them deeper than Python parses."""
+    lines = [f"    if x < {i}:\n        return x * y + {i}\n    y = y * 1.01\n" for i in range(60)]
+    function = lower(defined(f"def returns(x, y):\n{''.join(lines)}    return x\n", "returns", {}))
+    gradient = as_python(vjp(function, (0, 1)))
+    for x in (-0.5, 20.5, 59.5, 99.0):
+        check_gradient(as_python(function), gradient, (x, 1.3), np.ones(1))
+
+
+def test_helpers_with_loops_within_straight_lines() -> None:
+    def outer(x, y):
+        root = newton(x * y)
+        if root > 1:
+            return root * math.sin(y)
+        return halving(x + root) - y
+
+    for point in ((1.3, 2.1), (0.4, 0.6)):
+        first, second = (as_python(f) for f in orders(outer, 2)[1:])
+        check_gradient(outer, first, point, np.ones(1))
+        check_gradient(first, second, [*point, 1.2], np.array([0.7, 1.1]))
 
 
 # ---------------------------------------------------------------------------------------------------- interface
