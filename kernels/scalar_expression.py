@@ -180,19 +180,19 @@ class ExpressionLowering:
         return self.branch(first, lambda: decided, rest)
 
     def comparison(self, node: ast.Compare) -> Operand:
-        """A comparison, or a chain of them."""
-        left = self.expression(node.left)
-        result: Operand | None = None
-        for kind, comparator in zip(node.ops, node.comparators, strict=True):
-            op = _COMPARISONS.get(type(kind))
-            if op is None:
-                self.fail(node, f"the comparison {type(kind).__name__} is not supported between numbers")
-            right = self.expression(comparator)
-            link = self.folded(node, op, left, right)
-            result = link if result is None else self.branch(result, lambda link=link: link, lambda: False)  # type: ignore[misc]
-            left = right
-        assert result is not None
-        return result
+        """A comparison, or a chain of them, evaluated only as far as needed."""
+        return self.compared(node, self.expression(node.left), 0)
+
+    def compared(self, node: ast.Compare, left: Operand, position: int) -> Operand:
+        """The rest of a chain, from the operand `left` on."""
+        op = _COMPARISONS.get(type(node.ops[position]))
+        if op is None:
+            self.fail(node, f"the comparison {type(node.ops[position]).__name__} is not supported between numbers")
+        right = self.expression(node.comparators[position])
+        link = self.folded(node, op, left, right)
+        if position + 1 == len(node.ops):
+            return link
+        return self.branch(link, lambda: self.compared(node, right, position + 1), lambda: False)
 
     def primitive(self, node: ast.Call, op: str) -> Operand:
         """A call of a known function: `max(a, b, c)` becomes two steps, `pow(a, b)` is `a ** b`."""

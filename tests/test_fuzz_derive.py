@@ -15,8 +15,9 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from scalar_programs import Program, Taylor, compiled
+from scalar_programs import Program, compiled
 from simt_runtime import SimulatedRuntime, installed
+from taylor import Taylor
 
 from numgrad.kernels import cuda
 from numgrad.kernels.derive import vjp

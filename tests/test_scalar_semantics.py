@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scalar_programs import TAYLOR_NAMES, Taylor, compiled, defined
+from scalar_programs import compiled, defined
 from simt_runtime import SimulatedRuntime, installed
+from taylor import TAYLOR_NAMES, Taylor
 
 from numgrad.kernels import cpu, cuda
 from numgrad.kernels.derive import vjp
@@ -79,6 +80,7 @@ x > y and y > 1 or not p
 not -1 < x <= y or n == m
 0 < x < 2 < n
 n < m < x or p != q
+0 < x < 2 + math.sqrt(x)
 (x or y) + (x and y) + (0.0 or y)
 (p and x) + (q or y) + (n and m) + (n - n or m)
 (x > y and 1) + (x < y or 2) + (x and 2)
