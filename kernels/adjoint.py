@@ -26,8 +26,8 @@ from .scalar_function import (
 )
 from .scalar_rules import RULES, Choice, Partial, Rules, is_zero
 
-MOST_STATEMENTS = 5000  # helpers written out again and again would make kernels that take minutes to compile
-DEEPEST = 24  # Python refuses to parse more than 100 levels
+_MOST_STATEMENTS = 5000  # helpers written out again and again would make kernels that take minutes to compile
+_DEEPEST = 24  # blocks within blocks, which a sequence of early returns becomes; Python parses 100 levels
 
 _Environment = dict[str, Operand]
 
@@ -92,8 +92,7 @@ class _Rewriter:
     def __init__(self, names: Names, kinds: dict[str, str]) -> None:
         self.names = names
         self.kinds = dict(kinds)
-        self.statements: list[Statement] = []
-        self.count = 0
+        self.count = 0  # of statements
 
     def inlined(self, function: Function, args: Sequence[Operand], depth: int) -> tuple[list[Statement], list[Operand]]:
         """The statements of a function called with these operands, and what it returns."""
@@ -116,7 +115,7 @@ class _Block:
         self.environment = environment
         self.depth = depth
         self.statements: list[Statement] = []
-        if depth > DEEPEST:
+        if depth > _DEEPEST:
             raise _NotStraight
 
     def run(self, body: Sequence[Statement]) -> None:
@@ -150,7 +149,7 @@ class _Block:
     def emit(self, statement: Statement, kinds: Sequence[str] = ()) -> None:
         rewriter = self.rewriter
         rewriter.count += 1
-        if rewriter.count > MOST_STATEMENTS:
+        if rewriter.count > _MOST_STATEMENTS:
             raise _NotStraight
         rewriter.kinds.update(zip(statement.targets, kinds or result_kinds(statement, rewriter.kind), strict=True))
         self.statements.append(statement)
@@ -272,6 +271,7 @@ class Adjoints:
         return new
 
     def call(self, statement: Statement, callee: Function) -> Statement:
+        """The call of a helper's derivative in place of the helper."""
         positions = self.positions(statement)
         partials = [[self.names("t") for _ in positions] for _ in statement.targets]
         self.partials[id(statement)] = [list(row) for row in partials]
@@ -303,6 +303,7 @@ class Adjoints:
                 self.sweep_assignment(statement, adjoints)
 
     def sweep_assignment(self, statement: Statement, adjoints: dict[str, Operand]) -> None:
+        """Backwards through one operation or call: what arrives at its targets goes on to its operands."""
         incoming = [adjoints.pop(target, 0.0) for target in statement.targets]
         if all(map(is_zero, incoming)):
             return

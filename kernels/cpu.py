@@ -46,8 +46,9 @@ _kernel = njit({options}error_model="numpy", nogil=True, fastmath={flags}, no_cf
 '''
 _REAL = ("float32", "float64")
 _KERNEL_NAMES = frozenset({
-    "block", "end", "first", "group", "height", "i", "is_beyond", "j", "kernel", "last", "min", "njit", "np", "rows",
-    "size", "start", "step", "stop", "width",
+    "NoAlias", "_A", "_inline", "_kernel", "block", "end", "first", "group", "height", "i", "is_beyond", "j", "kernel",
+    "last", "min", "njit", "np", "rows", "size", "start", "step", "stop", "width",
+    *(f"{operand}{number}" for operand in ("x", "out") for number in range(100)),
 })  # fmt: skip
 """What the text of kernels uses, here and in reduced_gradients.py: a function called so is printed under another name."""
 

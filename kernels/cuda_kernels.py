@@ -48,7 +48,9 @@ _STORED_AS = {"bfloat16": "*u2", "bool": "*u1"}
 _HEADER = "from __future__ import annotations\n\n"  # the annotations below are for readers of this file
 _DEVICE_FUNCTION = "@cuda.jit(device=True)"
 _CALLED = "_function"  # the scalar function in an elementwise kernel, whatever its own name
-_RESERVED = ("cuda", "libdevice", ENTRY, _CALLED, "_I", "_bfloat16_to_f32", "_f32_to_bfloat16", *_TYPE_NAMES.values())
+_RESERVED = frozenset(
+    {"cuda", "libdevice", ENTRY, _CALLED, "_I", "_bfloat16_to_f32", "_f32_to_bfloat16", *_TYPE_NAMES.values()}
+)
 _LIBDEVICE = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint", "exp2": "exp2", "cbrt": "cbrt"}
 """What `math` gives as an int, or numba-cuda does not have of it."""
 
@@ -137,12 +139,12 @@ def _bfloat16_helpers(dtypes: Sequence[np.dtype]) -> str:
 
 
 def _dialect(dtype: np.dtype) -> scalar_ir.Dialect:
-    """How scalar functions are spelled. The reserved names are there so that no function is printed under them."""
-    functions = {f"reserved {name}": name for name in _RESERVED}
+    """How scalar functions are spelled."""
+    functions = {}
     if dtype.kind == "f":
         suffix = "f" if dtype.itemsize == 4 else ""
-        functions |= {name: f"libdevice.{device}{suffix}" for name, device in _LIBDEVICE.items()}
-    return scalar_ir.Dialect("cuda", _DEVICE_FUNCTION, "_T", functions)
+        functions = {name: f"libdevice.{device}{suffix}" for name, device in _LIBDEVICE.items()}
+    return scalar_ir.Dialect("cuda", _DEVICE_FUNCTION, "_T", functions, _RESERVED)
 
 
 def _item(array: str, form: Form) -> str:

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .function_source import definition
+from .scalar_checks import check_bound, check_kinds
 from .scalar_expression import PRIMITIVES, ExpressionLowering, refusal
 from .scalar_function import (
     DifferentiationError,
@@ -32,10 +33,6 @@ from .scalar_function import (
     Statement,
     error_at,
     falls_through,
-    literal_kind,
-    variable_kinds,
-    variable_names,
-    walk,
     without_dead_code,
 )
 
@@ -59,7 +56,14 @@ def lower(function: Callable[..., Any]) -> Function:
     Raises:
         DifferentiationError: The function, or one that it calls, uses something outside the accepted language.
     """
-    return _lower(plain_function(function), ())
+    plain = plain_function(function)
+    try:
+        return _lower(plain, ())
+    except RecursionError:
+        code = plain.__code__
+        raise error_at(
+            "the code is nested too deeply: split it into helpers", code.co_filename, code.co_firstlineno
+        ) from None
 
 
 def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,7 +121,7 @@ def forget() -> None:
 
 
 def captured_value(function: Any, path: str) -> Any:
-    """What a global or captured name, or a dotted path through modules, stands for; `MISSING` if nothing."""
+    """What a global or captured name, or a dotted path through modules and classes, stands for; `MISSING` if nothing."""
     name, *attributes = path.split(".")
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if name in cells:
@@ -128,7 +132,7 @@ def captured_value(function: Any, path: str) -> Any:
     else:
         value = function.__globals__.get(name, getattr(builtins, name, MISSING))
     for attribute in attributes:
-        value = getattr(value, attribute, MISSING) if inspect.ismodule(value) else MISSING
+        value = getattr(value, attribute, MISSING) if inspect.ismodule(value) or inspect.isclass(value) else MISSING
     return value
 
 
@@ -143,6 +147,9 @@ def _annotated_kind(annotation: ast.expr | None) -> str:
 # ---------------------------------------------------------------------------------------------------- functions
 
 
+_DEEPEST = 80  # blocks within blocks; derivatives add a few, and Python parses 100 levels of indentation
+
+
 class _FunctionLowering(ExpressionLowering):
     """Lowers one function definition."""
 
@@ -152,6 +159,7 @@ class _FunctionLowering(ExpressionLowering):
         self.definition = definition(function)
         self.captured: dict[str, Any] = {}
         self.outputs: int | None = None
+        self.depth = 0
         arguments = self.definition.args
         if arguments.vararg or arguments.kwarg:
             self.fail(self.definition, "*args and **kwargs are not supported: name each parameter, a number each")
@@ -182,11 +190,20 @@ class _FunctionLowering(ExpressionLowering):
             )
         name = self.function.__name__.replace("<lambda>", "lambda_")
         function = Function(name, self.parameters, self.statements, self.outputs, self.kinds, self.file)
-        _Bound(function).check()
-        _check_kinds(function)
+        check_bound(function)
+        check_kinds(function)
         return without_dead_code(function)
 
     # -- statements
+
+    def in_block(self, write: Callable[[], object]) -> list[Statement]:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise RecursionError
+        try:
+            return super().in_block(write)
+        finally:
+            self.depth -= 1
 
     def block(self, body: Sequence[ast.stmt]) -> None:
         for node in body:
@@ -197,8 +214,10 @@ class _FunctionLowering(ExpressionLowering):
         match node:
             case ast.Assign(targets=[target], value=value):
                 self.assign(target, value)
-            case ast.Assign():
-                self.fail(node, "chained assignment is not supported: write one assignment a line")
+            case ast.Assign(targets=targets, value=value):
+                result = self.emit("id", self.expression(value))
+                for target in targets:
+                    self.emit("id", result, target=self.target_name(target))
             case ast.AnnAssign(target=target, value=value):
                 if value is not None:
                     self.assign(target, value)
@@ -258,6 +277,9 @@ class _FunctionLowering(ExpressionLowering):
 
     def conditional(self, node: ast.If) -> None:
         line, condition = self.line, self.expression(node.test)
+        if not isinstance(condition, str):  # a captured constant: what it rules out need not even be supported
+            self.block(node.body if condition else node.orelse)
+            return
         body = self.in_block(lambda: self.block(node.body))
         orelse = self.in_block(lambda: self.block(node.orelse))
         self.statements.append(Statement("if", (), (condition,), line, body, orelse))
@@ -269,8 +291,11 @@ class _FunctionLowering(ExpressionLowering):
 
         def body() -> None:
             condition = self.expression(node.test)
-            if condition is not True:
+            if isinstance(condition, str):
                 self.statements.append(Statement("if", (), (condition,), line, [], [Statement("break", line=line)]))
+            elif not condition:
+                self.statements.append(Statement("break", line=line))
+                return
             self.block(node.body)
 
         self.statements.append(Statement("loop", (), (), line, self.in_block(body)))
@@ -281,8 +306,12 @@ class _FunctionLowering(ExpressionLowering):
         iterable = node.iter
         if not (isinstance(iterable, ast.Call) and self.resolved(iterable.func) is range and not iterable.keywords):
             self.fail(node, "a 'for' loop must run over range(...)")
+        if not 1 <= len(iterable.args) <= 3 or any(isinstance(bound, ast.Starred) for bound in iterable.args):
+            self.fail(node, "range() takes one to three integers here")
         name = self.target_name(node.target)
         line, bounds = self.line, [self.expression(bound) for bound in iterable.args]
+        if bounds[2:] == [0]:
+            self.fail(node, "range() needs a step that is not 0")
         counter = self.names(f"{name}_next") if name in self.assigned else name  # Python lets the body change it
 
         def body() -> None:
@@ -319,12 +348,8 @@ class _FunctionLowering(ExpressionLowering):
 
     def captured_number(self, node: ast.Name | ast.Attribute) -> Operand:
         value, name = self.resolved(node), ast.unparse(node)
-        if isinstance(value, bool | np.bool_):
-            return bool(value)
-        if isinstance(value, int | float):
-            return value
-        if isinstance(value, np.integer | np.floating):
-            number: int | float = value.item()
+        number = _as_number(value)
+        if number is not None:
             return number
         if value is not MISSING:
             self.fail(
@@ -423,12 +448,21 @@ class _FunctionLowering(ExpressionLowering):
             self.fail(node, f"{plain.__name__}(): {error}")
         operands = {name: self.expression(value) for name, value in given.arguments.items()}
         for name, parameter in inspect.signature(plain).parameters.items():
-            default = parameter.default
             if name not in operands:
-                if not isinstance(default, bool | int | float):
+                default = _as_number(parameter.default)
+                if default is None:
                     self.fail(node, f"the default of '{name}' is not a number: pass it as an argument")
                 operands[name] = default
         return operands
+
+
+def _as_number(value: Any) -> bool | int | float | None:
+    """A captured value as a literal; None if it is no real number."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, bool):
+        return value
+    return int(value) if isinstance(value, int) else float(value) if isinstance(value, float) else None
 
 
 def _takes_tensors(callee: Any) -> bool:
@@ -453,94 +487,3 @@ def _stored_names(node: ast.AST) -> list[tuple[str, bool]]:
         for inner in ast.walk(node)
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
     ]
-
-
-class _Bound:
-    """Refuses reads of local variables that some path reaches without an assignment.
-
-    Python raises UnboundLocalError when it comes to that; compiled code would compute with garbage.
-    """
-
-    def __init__(self, function: Function) -> None:
-        self.function = function
-
-    def check(self) -> None:
-        self.block(self.function.body, frozenset(self.function.parameters), [], [])
-
-    def block(
-        self, body: Sequence[Statement], bound: frozenset[str], breaks: list[frozenset[str]], ends: list[frozenset[str]]
-    ) -> frozenset[str] | None:
-        """What is bound on every path through a block; None if none leads out. `ends` is where `continue` goes."""
-        for statement in body:
-            self.reads(statement, bound)
-            after = self.statement(statement, bound, breaks, ends)
-            if after is None:
-                return None
-            bound = after
-        return bound
-
-    def statement(
-        self, statement: Statement, bound: frozenset[str], breaks: list[frozenset[str]], ends: list[frozenset[str]]
-    ) -> frozenset[str] | None:
-        if statement.op == "return":
-            return None
-        if statement.op in ("break", "continue"):
-            (breaks if statement.op == "break" else ends).append(bound)
-            return None
-        if statement.op == "if":
-            return _on_every([self.block(side, bound, breaks, ends) for side in (statement.body, statement.orelse)])
-        if statement.op in ("loop", "for"):
-            return self.loop(statement, bound)
-        return bound.union(statement.targets)
-
-    def loop(self, loop: Statement, bound: frozenset[str]) -> frozenset[str] | None:
-        breaks: list[frozenset[str]] = []
-        ends: list[frozenset[str]] = []
-        ended = self.block(loop.body, bound.union(loop.targets), breaks, ends)
-        if loop.op == "loop":  # left by a break only
-            return _on_every(breaks)
-        return _on_every([*breaks, *ends, ended] if _runs(loop) else [bound])
-
-    def reads(self, statement: Statement, bound: frozenset[str]) -> None:
-        for name in sorted(variable_names(statement.args) - bound):
-            raise error_at(
-                f"local variable '{name}' may be read before it is assigned: assign it on every path that leads here",
-                self.function.file,
-                statement.line,
-            )
-
-
-def _on_every(paths: Sequence[frozenset[str] | None]) -> frozenset[str] | None:
-    """What is bound on all of several paths; None when none of them goes on."""
-    taken = [path for path in paths if path is not None]
-    return frozenset.intersection(*taken) if taken else None
-
-
-def _runs(loop: Statement) -> bool:
-    """Whether a `for` certainly runs at least once."""
-    bounds = [arg for arg in loop.args if isinstance(arg, int)]
-    return len(bounds) == len(loop.args) and (len(bounds) < 3 or bounds[2] != 0) and len(range(*bounds)) > 0
-
-
-def _check_kinds(function: Function) -> None:
-    """Refuse a real where only an integer or a bool can stand."""
-    kinds = variable_kinds(function)
-
-    def is_real(operand: Operand) -> bool:
-        return (kinds[operand] if isinstance(operand, str) else literal_kind(operand)) == "real"
-
-    for statement in walk(function.body):
-        if statement.op == "for" and any(map(is_real, statement.args)):
-            raise error_at(
-                "range() needs integers: convert with int(...), or annotate the parameter with ': int'",
-                function.file,
-                statement.line,
-            )
-        if statement.callee is not None:
-            for argument, (name, kind) in zip(statement.args, statement.callee.kinds.items(), strict=True):
-                if kind != "real" and is_real(argument):
-                    raise error_at(
-                        f"parameter '{name}' of '{statement.callee.name}' is annotated {kind}, but gets a real number",
-                        function.file,
-                        statement.line,
-                    )

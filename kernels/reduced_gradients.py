@@ -64,9 +64,10 @@ def kernel_source(function: scalar_ir.Function, dtype: str, inputs: str, outputs
     result = {"f": "{}_part[j]", "r": "{}_new", "c": "{}_new", "s": "{}_new"}
     arguments = ", ".join(item[letter].format(name) for name, letter in sources)
     results = ", ".join(result[letter].format(name) for name, letter in targets)
+    parameters = ", ".join(name for name, _ in sources + targets)
     sums = lines(0, "{0}_part[j] += {0}_new", targets, "r") + lines(0, "{0}_part += {0}_new", targets, "cs")
     body = [
-        f"@_kernel\ndef kernel({', '.join(name for name, _ in sources + targets)}, width, rows):",
+        f"@_kernel\ndef kernel({parameters}, width, rows):",
         *lines(1, "{0} = _T({0})", reals, "n"),
         "    height = (x0.shape[0] + width - 1) // width",
         *lines(1, "{}_sums = np.empty(width, _T)", targets, "r"),

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .scalar_function import DifferentiationError, Names, Operand, Statement, literal_kind
+from .scalar_function import DifferentiationError, Names, Operand, Statement
 from .special_functions import PORTABLE
 
 _BINARY = {
@@ -23,9 +23,14 @@ _BINARY = {
 }  # fmt: skip
 _UNARY = {ast.USub: "neg", ast.UAdd: "id", ast.Not: "not", ast.Invert: "~"}
 _COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-_FOLDED = {
+_PYTHON: dict[str, Callable[..., Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": operator.lshift, ">>": operator.rshift, "neg": operator.neg, "id": operator.pos, "not": operator.not_,
+    "~": operator.invert,
 }  # fmt: skip
+_MOST_BITS = 1024  # of a folded integer: beyond it is infinity as a real
 
 _MATH = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf", "erfc",
@@ -92,7 +97,7 @@ class ExpressionLowering:
 
     def branch(self, condition: Operand, body: Callable[[], Operand], orelse: Callable[[], Operand]) -> Operand:
         """A conditional expression: only the side that `condition` picks is evaluated."""
-        if isinstance(condition, bool):
+        if not isinstance(condition, str):
             return body() if condition else orelse()
         target = self.names("t")
         first = self.in_block(lambda: self.emit("id", body(), target=target))
@@ -102,6 +107,16 @@ class ExpressionLowering:
 
     def expression(self, node: ast.expr) -> Operand:
         """Lower an expression; gives the variable or literal that holds its value."""
+        value = self.lowered_expression(node)
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:  # no int64 holds it, but a real may
+            try:
+                return float(value)
+            except OverflowError:
+                self.fail(node, "an integer this large is no number of the kernel")
+        return value
+
+    def lowered_expression(self, node: ast.expr) -> Operand:
+        """An expression by its form."""
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
                 return value
@@ -111,10 +126,10 @@ class ExpressionLowering:
                 return self.environment[name]
             case ast.Name() | ast.Attribute():
                 return self.captured_number(node)
-            case ast.BinOp(left=left, op=kind, right=right):
-                return self.binary(node, kind, self.expression(left), self.expression(right))
+            case ast.BinOp():
+                return self.binary_chain(node)
             case ast.UnaryOp(op=kind, operand=operand):
-                return self.unary(kind, self.expression(operand))
+                return self.folded(node, _UNARY[type(kind)], self.expression(operand))
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 condition = self.expression(test)
                 return self.branch(condition, lambda: self.expression(body), lambda: self.expression(orelse))
@@ -126,18 +141,32 @@ class ExpressionLowering:
                 return self.call(node, 1)[0]
         self.fail(node, refusal(node))
 
+    def binary_chain(self, node: ast.BinOp) -> Operand:
+        """`a + b + c + ...`, which nests to the left, without recursion."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        value = self.expression(chain[-1].left)
+        for link in reversed(chain):
+            value = self.binary(link, link.op, value, self.expression(link.right))
+        return value
+
     def binary(self, node: ast.AST, kind: ast.operator, left: Operand, right: Operand) -> Operand:
         """`left op right`."""
         op = _BINARY.get(type(kind))
         if op is None:
             self.fail(node, f"the operator {type(kind).__name__} is not supported between numbers")
-        return self.emit(op, left, right)
+        return self.folded(node, op, left, right)
 
-    def unary(self, kind: ast.unaryop, operand: Operand) -> Operand:
-        """`op operand`; the negative of a literal is a literal."""
-        if isinstance(kind, ast.USub) and _is_number(operand):
-            return -operand  # type: ignore[operator]
-        return self.emit(_UNARY[type(kind)], operand)
+    def folded(self, node: ast.AST, op: str, *args: Operand) -> Operand:
+        """`op(*args)`; of literals it is a literal, computed as Python does."""
+        if any(isinstance(arg, str) for arg in args):
+            return self.emit(op, *args)
+        try:
+            value = _folded(op, *args)
+        except OverflowError:
+            self.fail(node, "an integer this large is no number of the kernel")
+        return self.emit(op, *args) if value is None else value
 
     def boolean(self, conjunction: bool, values: Sequence[ast.expr]) -> Operand:
         """`and` or `or` of values, evaluated only as far as needed."""
@@ -151,23 +180,19 @@ class ExpressionLowering:
         return self.branch(first, lambda: decided, rest)
 
     def comparison(self, node: ast.Compare) -> Operand:
-        """A comparison, or a chain of them."""
-        left = self.expression(node.left)
-        result: Operand | None = None
-        for kind, comparator in zip(node.ops, node.comparators, strict=True):
-            op = _COMPARISONS.get(type(kind))
-            if op is None:
-                self.fail(node, f"the comparison {type(kind).__name__} is not supported between numbers")
-            right = self.expression(comparator)
-            link: Operand
-            if isinstance(left, str) or isinstance(right, str):
-                link = self.emit(op, left, right)
-            else:
-                link = bool(_FOLDED[op](left, right))
-            result = link if result is None else self.branch(result, lambda link=link: link, lambda: False)  # type: ignore[misc]
-            left = right
-        assert result is not None
-        return result
+        """A comparison, or a chain of them, evaluated only as far as needed."""
+        return self.compared(node, self.expression(node.left), 0)
+
+    def compared(self, node: ast.Compare, left: Operand, position: int) -> Operand:
+        """The rest of a chain, from the operand `left` on."""
+        op = _COMPARISONS.get(type(node.ops[position]))
+        if op is None:
+            self.fail(node, f"the comparison {type(node.ops[position]).__name__} is not supported between numbers")
+        right = self.expression(node.comparators[position])
+        link = self.folded(node, op, left, right)
+        if position + 1 == len(node.ops):
+            return link
+        return self.branch(link, lambda: self.compared(node, right, position + 1), lambda: False)
 
     def primitive(self, node: ast.Call, op: str) -> Operand:
         """A call of a known function: `max(a, b, c)` becomes two steps, `pow(a, b)` is `a ** b`."""
@@ -181,6 +206,11 @@ class ExpressionLowering:
         if count < expected or (count > expected and op not in _ANY_NUMBER):
             least = "at least " if op in _ANY_NUMBER else ""
             self.fail(node, f"'{ast.unparse(node.func)}' takes {least}{expected} number{'s' * (expected > 1)} here")
+        if op == "float" and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
+            try:
+                return float(node.args[0].value)  # float("inf"), and "nan"
+            except ValueError:
+                self.fail(node, f"{node.args[0].value!r} is no number")
         args = [self.expression(arg) for arg in node.args]
         if op in _ANY_NUMBER:
             return functools.reduce(lambda left, right: self.emit(op, left, right), args)
@@ -196,8 +226,23 @@ class ExpressionLowering:
         return (self.primitive(node, node.func.id),)
 
 
-def _is_number(operand: Operand) -> bool:
-    return not isinstance(operand, str) and literal_kind(operand) != "bool"
+def _folded(op: str, *args: Any) -> bool | int | float | None:
+    """The value of an operation on literals; None where Python gives no real number, and a kernel NaN or infinity.
+
+    Raises:
+        OverflowError: It is an integer beyond all reals.
+    """
+    if op in ("**", "<<") and all(isinstance(arg, int) for arg in args):
+        base, count = args
+        if abs(base) > 1 and count * abs(base).bit_length() > 2 * _MOST_BITS:  # Python would take its time
+            raise OverflowError
+    try:
+        value = _PYTHON[op](*args)
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise OverflowError
+    return value if isinstance(value, bool | int | float) else None
 
 
 def _is_condition(node: ast.expr) -> bool:

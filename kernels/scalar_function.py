@@ -161,10 +161,15 @@ class Names:
 
 def walk(body: Iterable[Statement]) -> Iterator[Statement]:
     """Every statement of a block and of the blocks nested in it, in source order."""
-    for statement in body:
-        yield statement
-        yield from walk(statement.body)
-        yield from walk(statement.orelse)
+    pending = [iter(body)]  # not recursive: `yield from` would pass each statement up through every level
+    while pending:
+        for statement in pending[-1]:
+            yield statement
+            if statement.body or statement.orelse:
+                pending += (iter(statement.orelse), iter(statement.body))
+                break
+        else:
+            pending.pop()
 
 
 def variables(function: Function) -> set[str]:

@@ -52,7 +52,7 @@ class Dialect:
         functions: Spelling of primitives, such as `{"exp": "_exp"}`; what is missing is spelled `math.exp`, or printed
             as a helper where `math` lacks it. `floor`, `ceil`, `trunc` and `round` given here must return the dtype of
             their argument. `pow` is `a ** b` with a real exponent.
-        reserved: Other names of the file, which no function may have.
+        reserved: Other names of the file, under which no function or variable may be printed.
     """
 
     name: str
@@ -61,8 +61,10 @@ class Dialect:
     functions: Mapping[str, str] = field(default_factory=dict)
     reserved: frozenset[str] = frozenset()
 
-    def __hash__(self) -> int:
-        return hash((self.name, self.decorator, self.cast, tuple(sorted(self.functions.items()))))
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name that means something in the file."""
+        return self.reserved | {self.cast, self.decorator.lstrip("@"), *self.functions.values()}
 
 
 PYTHON = Dialect("python", decorator="")
@@ -72,6 +74,7 @@ _BUILTINS = frozenset({"abs", "bool", "float", "int", "math", "range", "round"})
 _CONDITIONAL, _OR, _AND, _NOT, _COMPARE, _UNARY, _POWER, _ATOM = 0, 1, 2, 3, 4, 11, 12, 13
 _LEVELS = {"|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10}
 _LONGEST = 96
+_LONGEST_TUPLE = 30  # Python makes longer ones from lists, which Numba follows only if no item has a branch in it
 _INDENT = "    "
 
 
@@ -108,7 +111,7 @@ class _Printer:
     """Writes one function. Temporaries that are used once, in the block that makes them, become subexpressions."""
 
     def __init__(self, function: Function, dtype: str, dialect: Dialect, names: Mapping[Function, str]) -> None:
-        reserved = _BUILTINS | set(names.values()) | {dialect.cast, *dialect.functions.values()}
+        reserved = _BUILTINS | dialect.names | set(names.values())
         self.name, self.function = names[function], _without_clashes(function, reserved)
         self.dialect, self.names = dialect, names
         self.integral = dtype == "bool" or dtype.startswith(("int", "uint"))
@@ -164,6 +167,8 @@ class _Printer:
             header = f"for {statement.targets[0]} in range({bounds}):"
             items.extend([header, *_indented(self.block(statement.body))])
         elif op == "return":
+            if len(statement.args) > _LONGEST_TUPLE:
+                self.materialise(items, [arg for arg in statement.args if isinstance(arg, str) and arg in self.pending])
             wanted = output_kinds(self.function)
             values = [self.operand(arg, kind).at(0) for arg, kind in zip(statement.args, wanted, strict=True)]
             items.append(f"return {', '.join(values)}")
@@ -232,13 +237,13 @@ class _Printer:
     def converted(self, text: _Text, kind: str, wanted: str) -> _Text:
         if wanted in ("real", "whole") and kind in ("bool", "int") and not self.integral:
             return _Text(f"{self.dialect.cast}({text.text})", _ATOM, text.names)
-        if wanted == "int" and kind == "whole":
+        if wanted == "int" and kind in ("whole", "bool"):
             return _Text(f"int({text.text})", _ATOM, text.names)
         return text
 
     def literal(self, value: bool | int | float, wanted: str) -> _Text:
         if wanted in ("bool", "int") and isinstance(value, int):
-            text = repr(value)
+            text = repr(int(value) if wanted == "int" else value)
         elif self.integral and math.isfinite(value):
             text = repr(int(value)) if value == int(value) else repr(float(value))
         else:
@@ -287,7 +292,7 @@ class _Printer:
             )
         texts = [self.operand(arg, wanted) for arg in args]
         names = _all_names(texts)
-        if op == "float":
+        if op == "float" or (op == "int" and wanted == "int"):  # the operand was converted
             return texts[0]
         if op in ROUNDINGS:
             return self.rounding(op, texts[0], kind)
@@ -458,8 +463,7 @@ def print_module(functions: Sequence[Function], dtype: str, dialect: Dialect) ->
     """
     parts = closure(functions, lambda part: _portable(part, dialect))
     names: dict[Function, str] = {part: part.spelling for part in parts if isinstance(part, Opaque)}
-    taken = {dialect.cast, dialect.decorator.lstrip("@"), *dialect.functions.values(), *names.values()}
-    fresh = Names(_BUILTINS | dialect.reserved | taken)
+    fresh = Names(_BUILTINS | dialect.names | set(names.values()))
     printed = [part for part in parts if part not in names]
     names |= {part: fresh(part.name) for part in printed}
     text = "\n\n".join(_Printer(part, dtype, dialect, names).source() for part in printed)

@@ -61,6 +61,7 @@ class Tangents:
         return depends
 
     def active(self, operand: Operand) -> set[int]:
+        """The inputs that an operand depends on."""
         return self.depends[operand] if isinstance(operand, str) else set()
 
     def tangent(self, operand: Operand, index: int) -> Operand:
@@ -97,6 +98,7 @@ class Tangents:
         return self.rules.in_block(write)
 
     def block(self, body: Sequence[Statement], cotangents: Sequence[str] | None) -> None:
+        """Emit a block with its tangents."""
         for statement in body:
             self.rules.line = statement.line
             if statement.op == "return":
@@ -113,6 +115,7 @@ class Tangents:
                 self.assignment(statement)
 
     def returned(self, values: Sequence[Operand], cotangents: Sequence[str] | None) -> list[Operand]:
+        """What to return in place of `values`."""
         inputs = range(len(self.inputs))
         if cotangents is None:
             return [*values, *(self.tangent(value, index) for value in values for index in inputs)]

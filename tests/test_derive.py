@@ -1,28 +1,26 @@
 """Lowering, derivatives of any order, and printing of scalar functions.
 
-Expected derivatives come from central differences of the very Python functions; the fuzzer draws new programs each time
+Expected derivatives come from central differences of the very Python functions; test_fuzz_derive.py draws random ones.
 (`NUMGRAD_FUZZ_SEED=123` repeats a run) and prints its seed when it fails.
 """
 
 from __future__ import annotations
 
 import itertools
-import linecache
 import math
-import os
-import random
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
+from scalar_programs import compiled, defined
 
 from numgrad.kernels import scalar_rules
 from numgrad.kernels.derive import combine, jacobian, vjp
 from numgrad.kernels.lower import lower
-from numgrad.kernels.scalar_ir import Dialect, Function, as_python, print_module, pruned, reads
+from numgrad.kernels.scalar_function import walk
+from numgrad.kernels.scalar_ir import Function, as_python, pruned, reads
 
 # ---------------------------------------------------------------------------------------------------- functions
 
@@ -149,6 +147,10 @@ def self_swap(x, y):
     x, y = x * y, x + y
     x, y = y, x
     return x * x * y
+
+
+def rectified(x):
+    return x if x > 0 else 0.0
 
 
 def normal_cdf(x):
@@ -327,6 +329,68 @@ def test_an_inactive_branch_contributes_exactly_zero() -> None:
     assert values(as_python(vjp(lower(relu), (0,))), (-1.0, math.inf)) == [0.0]
 
 
+@pytest.mark.parametrize(
+    ("function", "point", "expected"),
+    [
+        (lambda x: abs(x), (0.0,), (0.0,)),
+        (lambda x, y: max(x, y), (1.0, 2.0), (0.0, math.inf)),
+        (lambda x, y: min(x, y) * 1.0, (1.0, 2.0), (math.inf, 0.0)),
+        (lambda x: x * x if x > 0 else 0.0, (-1.0,), (0.0,)),
+        (lambda x, y: rectified(x) + y, (-1.0, 2.0), (0.0, math.inf)),
+        (lambda x, y: math.sqrt(x) if x > 0 else (y if y > 0 else 1.0), (-1.0, -1.0), (0.0, 0.0)),
+    ],
+)
+def test_what_was_not_taken_gets_nothing_of_an_infinite_gradient(function: Any, point: Any, expected: Any) -> None:
+    gradient = as_python(vjp(lower(function), range(len(point))))
+    assert values(gradient, [*point, math.inf]).tolist() == list(expected)
+
+
+# ---------------------------------------------------------------------------------------------------- two modes
+
+
+def multiply_adds(count: int) -> Function:
+    """Each of `count` values is a sum of products with all values before it."""
+    lines = ["v0 = x0"]
+    for i in range(1, count):
+        lines.append(f"v{i} = " + " + ".join(f"v{j} * x{(i + j) % count}" for j in range(i)) + f" + x{i}")
+    names = ", ".join(f"x{i}" for i in range(count))
+    text = "\n    ".join([f"def multiply_adds({names}):", *lines, f"return v{count - 1}"])
+    return lower(defined(text, "multiply_adds", {}))
+
+
+def test_the_cost_of_a_gradient_does_not_grow_with_the_number_of_inputs() -> None:
+    """Multiplications and additions, written out: tangents would take 200 times those of the function."""
+    function = multiply_adds(20)
+    gradient = vjp(function, range(20))
+    assert len(list(walk(gradient.body))) < 5 * len(list(walk(function.body)))
+    second = vjp(gradient, range(21))
+    assert len(list(walk(second.body))) < 5 * len(list(walk(gradient.body)))
+    point = [0.1 + 0.01 * i for i in range(20)]
+    check_gradient(as_python(function), as_python(gradient), point, np.ones(1))
+
+
+def test_many_early_returns_fall_back_to_tangents() -> None:
+    """One exit would nest them deeper than Python parses."""
+    lines = [f"    if x < {i}:\n        return x * y + {i}\n    y = y * 1.01\n" for i in range(60)]
+    function = lower(defined(f"def returns(x, y):\n{''.join(lines)}    return x\n", "returns", {}))
+    gradient = as_python(vjp(function, (0, 1)))
+    for x in (-0.5, 20.5, 59.5, 99.0):
+        check_gradient(as_python(function), gradient, (x, 1.3), np.ones(1))
+
+
+def test_helpers_with_loops_within_straight_lines() -> None:
+    def outer(x, y):
+        root = newton(x * y)
+        if root > 1:
+            return root * math.sin(y)
+        return halving(x + root) - y
+
+    for point in ((1.3, 2.1), (0.4, 0.6)):
+        first, second = (as_python(f) for f in orders(outer, 2)[1:])
+        check_gradient(outer, first, point, np.ones(1))
+        check_gradient(first, second, [*point, 1.2], np.array([0.7, 1.1]))
+
+
 # ---------------------------------------------------------------------------------------------------- interface
 
 
@@ -381,14 +445,6 @@ def test_cotangent_names_avoid_parameters() -> None:
 # ---------------------------------------------------------------------------------------------------- compiled
 
 
-def compiled(function: Function, dtype: Any) -> Callable[..., Any]:
-    text, names = print_module([function], np.dtype(dtype).name, Dialect("test"))
-    namespace = {"math": math, "_T": dtype, "_jit": numba.njit(error_model="numpy")}
-    exec(text, namespace)
-    result: Callable[..., Any] = namespace[names[function]]
-    return result
-
-
 @pytest.mark.parametrize("function", [series, branches, captured, elementary], ids=lambda f: f.__name__)
 def test_float32_stays_float32(function: Callable[..., Any]) -> None:
     gradient = vjp(lower(function), (0,))
@@ -399,198 +455,3 @@ def test_float32_stays_float32(function: Callable[..., Any]) -> None:
     llvm = next(iter(kernel.inspect_llvm().values()))
     body = llvm[llvm.index("define") : llvm.index("\n}\n")]
     assert "fpext" not in body
-
-
-# ---------------------------------------------------------------------------------------------------- fuzzer
-
-
-_serial = itertools.count()
-
-
-def defined(source: str, name: str, scope: dict[str, Any]) -> Any:
-    """Define a function from text, with its lines where tracebacks look for them."""
-    file = f"<{name} {next(_serial)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), scope)
-    return scope[name]
-
-
-class ProgramWriter:
-    """Writes random programs: nested if/for/while, break, continue, early return, helpers, swaps, conditionals."""
-
-    def __init__(self, rng: random.Random, name: str, helpers: Sequence[tuple[str, int]], inputs: int) -> None:
-        self.rng = rng
-        self.helpers = helpers
-        self.names = [f"x{i}" for i in range(inputs)]
-        self.lines = [f"def {name}({', '.join(self.names)}):"]
-
-    def source(self) -> str:
-        self.block(1)
-        self.block(1)
-        self.lines.append(f"    return math.tanh({self.expression()}) + {self.expression()}")
-        return "\n".join(self.lines) + "\n"
-
-    def expression(self, depth: int = 0) -> str:
-        rng = self.rng
-
-        def operand() -> str:
-            return self.expression(depth + 1)
-
-        # every form is real: products of integers alone grow without bound in a loop
-        forms: list[tuple[float, Callable[[], str]]] = [
-            (0.06, lambda: f"{rng.uniform(-2, 2):.3f}"),
-            (0.04, lambda: f"({rng.choice(self.names)} {rng.choice('+-*')} {rng.randint(1, 3)})"),
-            (0.35, lambda: f"({operand()} {rng.choice('+-*')} {operand()})"),
-            (0.10, lambda: f"math.{rng.choice(['sin', 'cos', 'tanh'])}({operand()})"),
-            (0.05, lambda: f"({operand()} / (1.5 + ({operand()}) ** 2))"),
-            (0.05, lambda: f"({operand()} if {self.condition(depth + 1)} else {operand()})"),
-            (0.03, lambda: f"{rng.choice(['max', 'min'])}({operand()}, {operand()})"),
-            (0.02, lambda: f"abs({operand()})"),
-            (0.02, lambda: f"(0.5 * math.floor({operand()}))"),
-        ]
-        if self.helpers:
-            helper, arity = rng.choice(self.helpers)
-            forms.append((0.05, lambda: f"{helper}({', '.join(operand() for _ in range(arity))})"))
-        if depth > 2 or rng.random() < 0.3:
-            return rng.choice(self.names)
-        return rng.choices([form for _, form in forms], [weight for weight, _ in forms])[0]()
-
-    def condition(self, depth: int = 0) -> str:
-        comparison = f"{self.expression(depth + 1)} {self.rng.choice('<>')} {self.expression(depth + 1)}"
-        if self.rng.random() < 0.2:
-            return f"{comparison} {self.rng.choice(['and', 'or'])} {self.condition(depth + 1)}"
-        return comparison
-
-    def line(self, indent: int, text: str) -> None:
-        self.lines.append("    " * indent + text)
-
-    def block(self, indent: int) -> None:
-        for _ in range(self.rng.randint(1, 3)):
-            kind = self.rng.random() if indent < 4 else 0.0
-            if kind < 0.55:
-                self.assignment(indent)
-            elif kind < 0.62 and len(self.names) > 1:
-                first, second = self.rng.sample(self.names, 2)
-                self.line(indent, f"{first}, {second} = {second}, math.tanh({first})")
-            elif kind < 0.78:
-                self.branch(indent)
-            elif kind < 0.92:
-                self.line(indent, f"for i{indent} in range({self.rng.randint(1, 4)}):")
-                self.loop_body(indent)
-            elif kind < 0.97:
-                self.line(indent, f"k{indent} = 0")
-                self.line(indent, f"while k{indent} < 4 and ({self.condition()}):")
-                self.line(indent + 1, f"k{indent} += 1")
-                self.loop_body(indent)
-            elif indent > 1:
-                self.line(indent, f"return math.tanh({self.expression()})")
-                return
-        self.line(indent, "pass")
-
-    def assignment(self, indent: int) -> None:
-        target = self.rng.choice(self.names + (["u", "v"] if indent == 1 else []))
-        wrapped = self.rng.random() < 0.3
-        self.line(indent, f"{target} = " + (f"math.tanh({self.expression()})" if wrapped else self.expression()))
-        if target not in self.names:
-            self.names.append(target)
-
-    def branch(self, indent: int) -> None:
-        self.line(indent, f"if {self.condition()}:")
-        self.block(indent + 1)
-        if self.rng.random() < 0.5:
-            self.line(indent, "else:")
-            self.block(indent + 1)
-
-    def loop_body(self, indent: int) -> None:
-        self.block(indent + 1)
-        if self.rng.random() < 0.4 and not self.lines[-1].strip().startswith("return"):
-            self.line(indent + 1, f"if {self.condition()}:")
-            self.line(indent + 2, self.rng.choice(["break", "continue"]))
-            self.line(indent + 1, f"{self.rng.choice(self.names)} = math.tanh({self.expression()})")
-
-
-def random_program(rng: random.Random) -> tuple[Callable[..., float], str]:
-    source = "\n\n".join(
-        [
-            ProgramWriter(rng, "h1", [], 1).source(),
-            ProgramWriter(rng, "h2", [("h1", 1)], 2).source(),
-            ProgramWriter(rng, "program", [("h1", 1), ("h2", 2)], 3).source(),
-        ]
-    )
-    return defined(source, "program", {"math": math}), source
-
-
-def stable_differences(
-    function: Callable[..., Any], point: Sequence[float], weights: np.ndarray, scale: float
-) -> np.ndarray | None:
-    """Central differences that agree for three steps; None at a kink, or where float64 decides nothing."""
-    found = [contracted_differences(function, point, weights, step) for step in (1e-5, 1e-6, 3e-7)]
-    if not all(np.isfinite(each).all() and np.abs(each).max() < 1e6 for each in found):
-        return None
-    agree = [np.allclose(a, b, rtol=1e-3, atol=1e-4 * scale) for a, b in itertools.pairwise(found)]
-    return found[1] if all(agree) else None
-
-
-def test_random_programs() -> None:
-    seed = int(os.environ.get("NUMGRAD_FUZZ_SEED", random.SystemRandom().getrandbits(32)))
-    print(f"NUMGRAD_FUZZ_SEED={seed}")
-    rng = random.Random(seed)
-    checks = 0
-    for _ in range(60):
-        program, source = random_program(rng)
-        chain = orders(program, 2)
-        for levels in (chain, chain[:2]):  # order 2 at one point: its differences cost most
-            point = [rng.uniform(-1.5, 1.5) for _ in range(3)]
-            try:
-                expected = program(*point)
-            except (OverflowError, ValueError):  # sin(inf), floor(nan), huge ** 2
-                continue
-            if not math.isfinite(expected):
-                continue
-            assert math.isclose(as_python(chain[0])(*point), expected, rel_tol=1e-9, abs_tol=1e-9), (
-                seed,
-                source,
-                point,
-            )
-            checks += random_check(levels, point, (seed, source, point))
-    assert checks > 60
-
-
-def reaches_huge_values(function: Callable[..., Any], point: Sequence[float]) -> bool:
-    """Whether a variable exceeds 1e15 on the way: then float64 decides nothing (sin(1e53), or 0 * inf behind tanh(inf))."""
-    found = False
-
-    def look(frame: Any, event: str, argument: Any) -> Any:
-        nonlocal found
-        found = found or any(isinstance(v, float) and not abs(v) < 1e15 for v in [*frame.f_locals.values(), argument])
-        return look
-
-    before = sys.gettrace()
-    sys.settrace(look)
-    try:
-        function(*point)
-    finally:
-        sys.settrace(before)
-    return found
-
-
-def random_check(chain: Sequence[Function], point: list[float], context: object) -> int:
-    """Compare the orders of one program at one point; how many could be compared."""
-    checks = 0
-    for below, above in itertools.pairwise(chain):
-        weights = np.array([1.0 + 0.1 * k for k in range(below.outputs)])
-        try:
-            base = values(as_python(below), point)
-            expected = stable_differences(as_python(below), point, weights, max(1.0, np.abs(base).max()))
-        except (OverflowError, ValueError):
-            return checks
-        if expected is None:
-            return checks
-        if reaches_huge_values(as_python(below), point):
-            return checks
-        scale = max(1.0, np.abs(expected).max(), np.abs(base).max())
-        found = values(as_python(above), [*point, *weights])
-        assert np.allclose(found, expected, rtol=2e-3, atol=3e-4 * scale), (context, above.name, found, expected)
-        point = [*point, *weights]
-        checks += 1
-    return checks

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import linecache
 import math
 import textwrap
 from collections.abc import Callable
@@ -11,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scalar_programs import defined
 
 from numgrad.kernels.derive import vjp
 from numgrad.kernels.lower import lower
@@ -195,7 +194,14 @@ REFUSED = {
     "return even(x)": "'even' calls itself",
     "y = z * x\nz = x\nreturn y": "local variable 'z' may be read before it is assigned",
     "if x > 0:\n    z = x\n    return z\nreturn z": "local variable 'z' may be read before it is assigned",
-    "a = b = x\nreturn a + b": "chained assignment",
+    "while x > 1:\n    z = x\n    x = x / 2\nreturn z": "local variable 'z' may be read before it is assigned",
+    "for i in range(int(x)):\n    z = x\nreturn z": "local variable 'z' may be read before it is assigned",
+    "for i in range(3):\n    if x > i:\n        continue\n    z = x\nreturn z": "local variable 'z' may be read",
+    "for i in range():\n    x = x * i\nreturn x": r"range\(\) takes one to three integers",
+    "for i in range(0, 9, 0):\n    x = x * i\nreturn x": r"range\(\) needs a step that is not 0",
+    "return x * 10 ** 400": "an integer this large",
+    "return x * 2 ** 10 ** 9": "an integer this large",
+    "return float('one') * x": "'one' is no number",
     "return x @ x": "the operator MatMult",
     "return 1.0 if x is None else x": "the comparison Is",
     "return math.atan2(x)": "'math.atan2' takes 2",
@@ -204,17 +210,6 @@ REFUSED = {
     "return square(*x)": r"\*args and \*\*kwargs",
     "return sum([x for i in range(3)])": "no derivative is known for 'sum'",
 }
-
-
-_serial = itertools.count()
-
-
-def defined(source: str, name: str, scope: dict[str, Any]) -> Any:
-    """Define a function from text, with its lines where tracebacks look for them."""
-    file = f"<{name} {next(_serial)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), scope)
-    return scope[name]
 
 
 @pytest.mark.parametrize(("body", "message"), REFUSED.items(), ids=lambda text: text.replace("\n", "; "))
@@ -280,3 +275,37 @@ def test_a_choice_of_factors_is_left_alone_in_the_function_itself() -> None:
         return x * (1.0 if x > 0 else 0.0)
 
     assert math.isnan(as_python(lower(masked))(-math.inf))
+
+
+def test_what_nests_too_deeply_is_refused_with_its_line() -> None:
+    branches = "".join(f"    elif x < {i}:\n        y = {i}.0\n" for i in range(1, 300))
+    source = f"def deep(x):\n    if x < 0:\n        y = x\n{branches}    return y * x\n"
+    with pytest.raises(DifferentiationError, match=r"nested too deeply: split it into helpers\n.*line 1\n    def deep"):
+        lower(defined(source, "deep", {}))
+
+
+def test_long_sums_and_many_statements_are_no_nesting() -> None:
+    sums = " + ".join(["x"] * 1500)
+    steps = "".join(f"    v{i} = x * {i}.0\n    x = x + 0.0001 * v{i}\n" for i in range(500))
+    source = f"def long(x):\n{steps}    return {sums}\n"
+    function = defined(source, "long", {})
+    assert as_python(lower(function))(0.5) == function(0.5)
+    gradient = as_python(vjp(lower(function), (0,)))(0.5, 1.0)
+    assert gradient == pytest.approx(function(1.0))  # it is linear
+
+
+def test_captured_constants_decide_what_is_lowered() -> None:
+    source = """
+def checked(x):
+    if DEBUG:
+        print(x)
+    while 0:
+        x = [x]
+    return x * SETTINGS.scale if not DEBUG else x + float("inf")
+"""
+
+    class Settings:
+        scale = 4
+
+    function = defined(source, "checked", {"DEBUG": False, "SETTINGS": Settings})
+    assert printed(function, "float64") == "def checked(x):\n    return x * 4.0\n"

@@ -160,3 +160,24 @@ def test_forward_rows_on_several_threads() -> None:
     finally:
         threads.set_num_threads(before)
     np.testing.assert_array_equal(found, x * bias)
+
+
+def test_ops_of_several_outputs_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = []
+
+    def spy(*arguments: Any) -> Any:
+        used.append(reduced_gradients(*arguments))
+        return used[-1]
+
+    monkeypatch.setattr(node, "reduced_gradients", spy)
+
+    @ng.elementwise
+    def product_and_sum(x, scale):
+        return x * scale, x + 2 * scale
+
+    x, scale = ng.ones(40, 70, requires_grad=True), ng.full((70,), 3.0, requires_grad=True)
+    product, total = product_and_sum(x, scale)
+    (product.sum() + 5 * total.sum()).backward()
+    assert used[0] is not None
+    assert x.grad.tolist() == [[8.0] * 70] * 40
+    assert scale.grad.tolist() == [40 * 11.0] * 70

@@ -18,7 +18,7 @@ from ..kernels.array import Array
 from ..kernels.backends import backend
 from ..kernels.locks import fork_safe_lock
 from ..kernels.reduced_gradients import reduced_gradients
-from ..kernels.registry import OUT, ElementwiseOp, KernelOp, Op, Rule
+from ..kernels.registry import OUT, Backward, ElementwiseOp, KernelOp, Op, Rule
 from ..kernels.unbroadcast import unbroadcast
 from ..kernels.views import as_strided
 from . import grad_mode
@@ -267,7 +267,7 @@ class ElementwiseNode(Node):
         elif self.meta is None and g.flat is not None:
             results = recorder.compile()(g, saved)
         else:
-            results = self._run(g, saved)
+            results = self._run(recorder.backward, [g, *saved])
         if recorder.passes:
             g.shared = True
             results = [g if route == "pass" else result for route, result in zip(recorder.routes, results, strict=True)]
@@ -275,19 +275,19 @@ class ElementwiseNode(Node):
             return [None if r is None else unbroadcast(r, *m) for r, m in zip(results, self.meta, strict=True)]
         return results
 
-    def _run(self, g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
-        """Gradients that the kernel writes, in the shape of `g`, or summed to the inputs' shapes where it can do that."""
-        recorder = self.recorder
-        function = recorder.backward.op.scalar
-        loops = backend(g.device)
+    def _run(self, backward: Backward, inputs: Sequence[Any]) -> Sequence[Array | None]:
+        """Gradients for each input, in the shape of the arriving ones, or summed to the input's where the kernel can."""
+        assert backward.op is not None
+        function, dtype, first = backward.op.scalar, self.recorder.dtype, inputs[0]
+        loops = backend(first.device)
         outs = None
         if loops is cpu and self.meta is not None:
-            shapes = {r: m[0] for r, m in zip(recorder.routes, self.meta, strict=True) if isinstance(r, int)}
-            outs = reduced_gradients(function, recorder.dtype, [g, *saved], [shapes[r] for r in sorted(shapes)])
+            shapes = {r: m[0] for r, m in zip(backward.routes, self.meta, strict=True) if isinstance(r, int)}
+            outs = reduced_gradients(function, dtype, inputs, [shapes[r] for r in sorted(shapes)])
         if outs is None:
-            outs = [loops.empty(g.shape, recorder.dtype, g.device) for _ in range(function.outputs)]
-            loops.map(function, recorder.dtype, [g, *saved], outs)
-        return [outs[r] if isinstance(r, int) else None for r in recorder.routes]
+            outs = [loops.empty(first.shape, dtype, first.device) for _ in range(function.outputs)]
+            loops.map(function, dtype, inputs, outs)
+        return [outs[r] if isinstance(r, int) else None for r in backward.routes]
 
     def _saved_tensors(self) -> dict[int, Any]:
         """What is saved, under its index, with its place in the graph."""

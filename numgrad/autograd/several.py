@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..kernels.array import Array
-from ..kernels.backends import backend
 from ..kernels.registry import ElementwiseOp
 from ..kernels.unbroadcast import unbroadcast
 from .node import ElementwiseNode, unbroadcast_tensor
@@ -55,12 +54,7 @@ class SeveralNode(ElementwiseNode):
         recorder = self.recorder
         backward = recorder.op.backward(recorder.mask, present)
         values = dict(zip(recorder.saves, self._unpack(), strict=True))
-        function = backward.op.scalar
-        first = given[0]
-        loops = backend(first.device)
-        outs = [loops.empty(first.shape, recorder.dtype, first.device) for _ in range(function.outputs)]
-        loops.map(function, recorder.dtype, [*given, *(values[i] for i in backward.saved)], outs)
-        results = [None if route is None else outs[route] for route in backward.routes]
+        results = self._run(backward, [*given, *(values[i] for i in backward.saved)])
         if self.meta is None:
             return results
         return [None if r is None else unbroadcast(r, *m) for r, m in zip(results, self.meta, strict=True)]
