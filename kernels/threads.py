@@ -125,10 +125,8 @@ class _Call:
 
     def help(self) -> bool:
         """Run the chunks that nobody has claimed; whether the last of all to end was among them."""
-        for chunk in self.chunks:
-            if chunk.run() and self.next_finished() == len(self.chunks):
-                return True
-        return False
+        count = len(self.chunks)
+        return any(chunk.run() and self.next_finished() == count for chunk in self.chunks)
 
     def end(self) -> None:
         """Wait for the chunks that are being run; the others never will be."""
