@@ -27,7 +27,7 @@ PREDICATES = frozenset({"not", "bool", "isnan", "isinf", "isfinite"})
 ROUNDINGS = frozenset({"floor", "ceil", "trunc", "round"})
 BITWISE = frozenset({"&", "|", "^", "<<", ">>", "~"})
 CONTROL = frozenset({"if", "loop", "for", "break", "continue", "return"})
-_SAME_KIND = frozenset({"id", "max", "min"})
+_SAME_KIND = frozenset({"id", "detach", "max", "min"})
 _ARITHMETIC = frozenset({"neg", "abs", "+", "-", "*", "//", "%"})
 
 
@@ -50,9 +50,9 @@ def error_at(message: str, file: str, line: int) -> DifferentiationError:
 class Statement:
     """One operation. Statements are never changed once they are part of a `Function`.
 
-    `op` is a primitive (`"+"`, `"exp"`, `"id"`), `"call"` of another `Function`, or control flow: `"if"` (args[0]
-    decides between `body` and `orelse`), `"loop"` (`body` for ever), `"for"` (targets[0] over range(*args)),
-    `"break"`, `"continue"`, `"return"`.
+    `op` is a primitive (`"+"`, `"exp"`, `"id"`; `"detach"` is the identity without a derivative), `"call"` of another
+    `Function`, or control flow: `"if"` (args[0] decides between `body` and `orelse`), `"loop"` (`body` for ever), `"for"`
+    (targets[0] over range(*args)), `"break"`, `"continue"`, `"return"`.
     """
 
     op: str

@@ -45,9 +45,8 @@ class UserOp(ElementwiseOp):
             raise ValueError(f"result must be one of {', '.join(map(repr, _RESULTS))}, not {result!r}")
         python = lower.plain_function(function)
         lowered = lower.lower(python)
-        scalar = Function(
-            lowered.name, lowered.parameters, lowered.body, lowered.outputs, lowered.kinds, lowered.file, cache
-        )
+        body = [*_detached(nondiff), *lowered.body]
+        scalar = Function(lowered.name, lowered.parameters, body, lowered.outputs, lowered.kinds, lowered.file, cache)
         super().__init__(
             scalar,
             name=name or python.__name__.strip("<>"),  # of a lambda, too
@@ -64,11 +63,6 @@ class UserOp(ElementwiseOp):
         self._check_names(python)
         if result == "float":
             print_module([scalar], "float64", PYTHON)  # refuses what needs integers, here rather than at the first call
-        for name in self.nondiff:
-            zero = [Statement("return", (), (0.0,))]
-            parameters = (*self.inputs, *self.result_names)
-            constant = Function(f"{scalar.name}_by_{name}", parameters, zero, 1, scalar.kinds)
-            scalar.partials[name] = (constant,) * self.outputs
 
     def _check_names(self, python: Any) -> None:
         if not self.inputs:
@@ -118,9 +112,15 @@ class UserOp(ElementwiseOp):
         unit = {g: 1.0 if k == output else 0.0 for k, g in enumerate(self.gradient_names)}
         arguments = [unit.get(n, n) for n in rule.reads]
         parameters = (*self.inputs, *self.result_names)
-        return derive.combine(
+        partial = derive.combine(
             f"{self.scalar.name}_by_{name}", parameters, [(rule.scalar, arguments)], self.scalar.kinds
         )
+        return partial.variant(partial.name, parameters, [*_detached(self.nondiff), *partial.body], 1)
+
+
+def _detached(names: Sequence[str]) -> list[Statement]:
+    """What keeps derivatives of any order from going through some parameters, at the top of a function's body."""
+    return [Statement("detach", (name,), (name,)) for name in names]
 
 
 def _refused(python: Any, message: str) -> DifferentiationError:

@@ -361,6 +361,41 @@ def test_nondiff():
         ng.elementwise(nondiff=("z",))(lambda x: x)
 
 
+def test_nothing_of_any_order_goes_through_a_nondiff_parameter():
+    @ng.elementwise(nondiff="k")
+    def scaled(x, k):
+        return x * x * k
+
+    @ng.elementwise(nondiff="k")
+    def declared(x, k):
+        return x * x * k
+
+    @declared.grad("x")
+    def _(g, x, k):
+        return g * (2 * x * k)
+
+    def looped(x):
+        total = 0.0
+        for _ in range(1):
+            total += scaled(x, x)
+        return total
+
+    # x * x * k of a constant k, which is x: first derivatives 2 x k, second ones 2 k, third ones 0
+    for f in (
+        lambda x: scaled(x, x),
+        lambda x: declared(x, x),
+        ng.elementwise(lambda x: scaled(x, x)),
+        ng.elementwise(lambda x: declared(x, x)),
+        ng.elementwise(looped),
+    ):
+        x = leaf(3.0)
+        (first,) = ng.autograd.grad(f(x), x, create_graph=True)
+        (second,) = ng.autograd.grad(first, x, create_graph=True)
+        assert (first.item(), second.item()) == (18.0, 6.0)
+        assert not second.requires_grad or ng.autograd.grad(second, x, allow_unused=True)[0] in (None, 0.0)
+    assert "k = k" not in scaled.source() + scaled.source(order=1)
+
+
 # ---------------------------------------------------------------------------------------------------- declared gradients
 def test_declared_gradients_are_used_by_the_graph_and_by_callers():
     @ng.elementwise
