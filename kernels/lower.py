@@ -373,7 +373,6 @@ class _FunctionLowering(ExpressionLowering):
         if self.is_itself(node.func) or plain in self.callers:
             self.fail(node, f"'{ast.unparse(node.func)}' calls itself: recursion is not supported, write a loop")
         if isinstance(scalar, Function):
-            scalar.memo["called"] = True  # from here on its gradients are settled
             return scalar
         if not isinstance(plain, types.FunctionType) or _entry(PRIMITIVES, callee) is not None or _takes_tensors(plain):
             return None

@@ -449,6 +449,85 @@ def test_a_caller_uses_a_declared_gradient_even_if_it_is_not_the_derivative():
         straight_through.grad("x")(lambda g: g)
 
 
+def test_functions_may_be_each_others_declared_gradients():
+    @ng.elementwise
+    def sine(x):
+        return math.sin(x)
+
+    @ng.elementwise
+    def cosine(x):
+        return math.cos(x)
+
+    @ng.elementwise
+    def calls(x):
+        return sine(x)
+
+    @sine.grad("x")
+    def _(g, x):
+        return 2 * g * cosine(x)  # twice the truth, so as to see which one is used
+
+    @cosine.grad("x")
+    def _(g, x):
+        return -3 * g * sine(x)
+
+    for f in (sine, calls):
+        x = leaf(0.5)
+        found = f(x)
+        for order, expected in enumerate((2 * math.cos(0.5), -6 * math.sin(0.5), -12 * math.cos(0.5))):
+            (found,) = ng.autograd.grad(found, x, create_graph=order < 2)
+            assert found.item() == pytest.approx(expected)
+    for f in (sine, cosine):
+        with pytest.raises(RuntimeError, match="declare gradients right after the function"):
+            f.grad("x")(lambda g: g)
+
+
+def test_an_unused_output_does_not_lose_a_gradient_that_is_declared_later():
+    @ng.elementwise
+    def two(x, y):
+        return x * y, x + y
+
+    @ng.elementwise
+    def calls(x, y):
+        _, b = two(x, y)
+        return b
+
+    @two.grad("x")
+    def _(g1):
+        return 7 * g1
+
+    x, y = leaf(1.0), leaf(2.0)
+    assert [g.item() for g in ng.autograd.grad(calls(x, y), (x, y))] == [7.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("gradient", "message"),
+    [
+        (lambda x: x, "the gradient of 'x' does not read 'g', the incoming gradient: multiply by it"),
+        (lambda g, x: g * g * x, "the gradient of 'x' must be linear in 'g', the incoming gradient"),
+        (lambda g: math.tanh(g), "the gradient of 'x' must be linear in 'g', the incoming gradient"),
+    ],
+)
+def test_gradients_that_are_not_linear_are_refused(gradient, message):
+    @ng.elementwise
+    def f(x):
+        return 0.5 * x * x
+
+    with pytest.raises(ng.DifferentiationError, match=message):
+        f.grad("x")(gradient)
+    f.grad("x")(lambda g, x: g * x if g != 0 else 0.0)  # still linear
+
+
+def test_a_gradient_may_be_declared_to_be_0():
+    @ng.elementwise
+    def f(x):
+        return x * 1.0
+
+    f.grad("x")(lambda x: 0.0)
+    x = leaf(2.0)
+    f(x).backward()
+    assert x.grad.item() == 0.0
+
+
 def test_declared_gradients_of_several_outputs():
     @ng.elementwise
     def two(x):
