@@ -23,7 +23,7 @@ import numpy as np
 
 from .function_source import definition
 from .scalar_checks import check_bound, check_kinds
-from .scalar_expression import PRIMITIVES, ExpressionLowering, refusal
+from .scalar_expression import PRIMITIVES, ExpressionLowering, refusal, unknown
 from .scalar_function import (
     DifferentiationError,
     Function,
@@ -425,10 +425,7 @@ class _FunctionLowering(ExpressionLowering):
             return f"'{name}' is not a function that can be called here: it must be defined before this one"
         if _takes_tensors(callee):
             return f"'{name}' takes tensors: use the function of math of that name on single numbers"
-        return (
-            f"no derivative is known for '{name}': use functions of math, or a helper written in plain Python, or give "
-            "one with register_derivative"
-        )
+        return unknown(name, callee)
 
     def plain_arguments(self, node: ast.Call, opaque: Opaque) -> tuple[Operand, ...]:
         """The operands of a compiled function, which takes positional arguments only."""

@@ -68,6 +68,11 @@ class UserOp(ElementwiseOp):
     def _check_names(self, python: Any) -> None:
         if not self.inputs:
             raise _refused(python, f"'{self.name}' takes no numbers: there is nothing to map it over")
+        if self.inputs[0] in ("self", "cls"):
+            raise _refused(
+                python,
+                f"'{self.inputs[0]}' is no number: leave it out, and put @staticmethod above @ng.elementwise in a class",
+            )
         for taken in self.result_names:
             if taken in self.inputs:
                 raise _refused(python, f"a parameter cannot be called '{taken}': that is the result; rename it")
@@ -116,7 +121,8 @@ class UserOp(ElementwiseOp):
         if not incoming:
             if not _is_zero(rule):
                 raise _refused(
-                    declared, f"{subject} does not read '{self.gradient_names[0]}', the incoming gradient: multiply by it"
+                    declared,
+                    f"{subject} does not read '{self.gradient_names[0]}', the incoming gradient: multiply by it",
                 )
             return
         scratch = rule.variant(rule.name, rule.parameters, rule.body, 1)  # what is derived here is not kept
@@ -157,8 +163,8 @@ def _defaults(python: Any, scalar: Function) -> tuple[Any, ...]:
     """The default of each parameter, checked."""
     parameters = inspect.signature(python).parameters
     found = []
-    for name, kind in scalar.kinds.items():
-        default = parameters[name].default
+    for (name, kind), parameter in zip(scalar.kinds.items(), parameters.values(), strict=True):  # a class mangles names
+        default = parameter.default
         if isinstance(default, np.generic):
             default = default.item()
         is_number = isinstance(default, bool | int | float) and (kind == "real" or not isinstance(default, float))

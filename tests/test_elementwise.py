@@ -138,12 +138,26 @@ def test_defaults_are_arguments_of_the_kernel():
         (lambda: gcd(2.5, 1), r"gcd\(\): argument 'a' \(position 1\) is annotated int, but got a float: convert it"),
         (lambda: gcd(6, ng.ones(2)), r"argument 'b' \(position 2\) is annotated int, but got a float32 tensor"),
         (lambda: parts(1.0, 2, 0.5), r"argument 'flip' \(position 3\) is annotated bool, but got a float"),
+        (lambda: huber(np.zeros(2, np.float16), 2.0), r"can't convert np.ndarray of type numpy.float16. The only supported"),
+        (lambda: huber(1.0, 2.0, out=np.zeros(())), r"huber\(\): argument 'out' must be Tensor, not ndarray"),
         (lambda: polar(1.0, 2.0, out=ng.empty(())), r"polar\(\) has 2 outputs: out= is for functions with one"),
     ],
 )
 def test_arguments_that_do_not_fit(call, text):
     with pytest.raises(TypeError, match=text):
         call()
+
+
+def test_private_names_in_a_class():
+    class Curves:
+        @staticmethod
+        @ng.elementwise
+        def parabola(__x, __scale=2.0):  # Python calls them _Curves__x and _Curves__scale
+            __square = __x * __x
+            return __scale * __square
+
+    assert Curves.parabola(3.0).item() == 18.0
+    assert Curves.parabola(3.0, 0.5).item() == 4.5
 
 
 def test_keyword_only_and_positional_only_parameters():
