@@ -122,7 +122,7 @@ class Elementwise:
         Raises:
             ValueError: the function has no such parameter, or one without a gradient.
             RuntimeError: the gradient was used already.
-            DifferentiationError: the gradient cannot be lowered.
+            DifferentiationError: the gradient cannot be lowered, does not read `g`, or is not linear in it.
         """
         return self.op.grad(name)
 
