@@ -282,8 +282,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         return _several_elementwise(op, inputs, operands, shape, compute, result_dtypes, where)
     result_dtype = result_dtypes[0]
     in_place = out is not None and out is inputs[0]
+    loops = where.kernels()
     if out is None:
-        loops = where.kernels()
         target = _allocate(loops, inputs, shape, result_dtype, where)
     else:
         check_target(op, inputs, out, shape, result_dtype, in_place)
@@ -306,7 +306,12 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
             saved.append(value)
     versions = _versions(saved)
     if 0 not in shape:
-        where.kernels().map(op.scalar, compute, operands, [target])
+        found = target
+        if target.dtype is not result_dtype and compute.kind != "f":  # integers wrap around before they are cast
+            found = loops.empty(shape, result_dtype, where.hardware)
+        loops.map(op.scalar, compute, operands, [found])
+        if found is not target:
+            loops.copy(found, target)
     _remember_flat_plan(op, inputs, operands, compute, [target], where, out)
     if out is not None:
         target.storage.version += 1

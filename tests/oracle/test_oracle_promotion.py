@@ -116,3 +116,18 @@ def test_gradients_have_the_dtype_of_their_operand() -> None:
                 (x * y + x / y).sum().backward()
                 shown.append([repr((t.grad.dtype, t.grad.shape)) for t in (x, y)])
             assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("out", ["int64", "float64", "bool"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32"])
+@pytest.mark.parametrize("name", ["add", "mul", "lt"])
+def test_integers_wrap_around_before_they_go_to_out(name: str, dtype: str, out: str) -> None:
+    results = []
+    for lib in (numgrad, torch):
+        a = lib.tensor([1, 200, 2**31 - 1]).to(getattr(lib, dtype))
+        target = lib.zeros(3, dtype=getattr(lib, out))
+        try:
+            results.append(getattr(lib, name)(a, a, out=target).tolist())
+        except RuntimeError as error:
+            results.append(str(error))
+    assert results[0] == results[1]
