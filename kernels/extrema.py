@@ -139,6 +139,14 @@ class Extremum:
             return self.values(x.view(np.uint8), axes).view(np.bool_)
         return self._fold.over(x, axes)
 
+    def flat(
+        self, flat: np.ndarray, shape: Shape, axes: Axes | None = None, keepdim: bool = False
+    ) -> tuple[np.ndarray, Shape] | None:
+        """The extreme items of a contiguous array, given as its items and its shape: see `Fold.flat`."""
+        if flat.dtype == np.bool_:
+            return None
+        return self._fold.flat(flat, shape, flat.dtype, axes, keepdim)
+
     def with_indices(self, x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
         """The extreme items along a dimension, and their first indices (int64)."""
         if x.dtype == np.bool_:
@@ -198,6 +206,16 @@ def _(input: np.ndarray) -> np.ndarray:
     return MINIMUM.values(_not_empty("min", input), all_axes(input))
 
 
+@max_all.flat
+def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
+    return MAXIMUM.flat(_not_empty("max", flat), shape)
+
+
+@min_all.flat
+def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
+    return MINIMUM.flat(_not_empty("min", flat), shape)
+
+
 def _not_empty(name: str, x: np.ndarray) -> np.ndarray:
     if not x.size:
         raise RuntimeError(
@@ -248,6 +266,16 @@ def amin(input, *, dim, keepdim=False):
 @amin.kernel("cpu")
 def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return keep(MINIMUM.values(input, dim), input.shape, dim, keepdim)
+
+
+@amax.flat
+def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
+    return MAXIMUM.flat(flat, shape, dim, keepdim)
+
+
+@amin.flat
+def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
+    return MINIMUM.flat(flat, shape, dim, keepdim)
 
 
 def _shared(g, input, out, dim, keepdim):

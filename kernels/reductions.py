@@ -51,8 +51,11 @@ def mean_axes(x: np.ndarray, axes: Axes) -> np.ndarray:
         return np.asarray(SUM.over(x, axes) / np.float64(count))
 
 
+_F64, _I64 = np.dtype(np.float64), np.dtype(np.int64)
+
+
 def _result_dtype(x: np.ndarray | Array) -> np.dtype:
-    return x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
+    return x.dtype if x.dtype.kind == "f" else _I64
 
 
 # ---------------------------------------------------------------------------------------------------- sum and mean
@@ -64,6 +67,11 @@ def sum(input):
 @sum.kernel("cpu")
 def _(input: np.ndarray) -> np.ndarray:
     return sum_all(input)
+
+
+@sum.flat
+def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
+    return SUM.flat(flat, shape, _result_dtype(flat))
 
 
 @sum.kernel("cuda")
@@ -104,6 +112,11 @@ def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return keep(sum_axes(input, dim), input.shape, dim, keepdim)
 
 
+@sum_dim.flat
+def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
+    return SUM.flat(flat, shape, _result_dtype(flat), dim, keepdim)
+
+
 @sum_dim.kernel("cuda")
 def _(input: Array, dim: Axes, keepdim: bool) -> Array:
     from . import cuda
@@ -132,6 +145,18 @@ def _(input: np.ndarray) -> np.ndarray:
     return mean_axes(input, all_axes(input)).astype(input.dtype)
 
 
+@mean.flat
+def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
+    return _divided_flat(flat, SUM.flat(flat, shape, _F64), len(flat))
+
+
+def _divided_flat(flat: np.ndarray, total: tuple[np.ndarray, Shape] | None, count: int) -> Any:
+    """Sums in float64 and their shape, divided by a count, in the dtype of the items."""
+    if not count or total is None:
+        return None
+    return (total[0] / count).astype(flat.dtype, copy=False), total[1]
+
+
 @mean.grad("input")
 def _(g, input_shape):
     return g.expand(input_shape) / math.prod(input_shape)
@@ -156,6 +181,11 @@ def mean_dim(input, *, dim, keepdim=False):
 @mean_dim.kernel("cpu")
 def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return keep(mean_axes(input, dim).astype(input.dtype), input.shape, dim, keepdim)
+
+
+@mean_dim.flat
+def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
+    return _divided_flat(flat, SUM.flat(flat, shape, _F64, dim, keepdim), math.prod(shape[d] for d in dim))
 
 
 @mean_dim.grad("input")

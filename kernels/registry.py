@@ -380,6 +380,7 @@ class KernelOp(Op):
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.fused_kernels: dict[str, Callable[..., Any]] = {}
         self.fused_reads: tuple[str, ...] = ()
+        self.flat_kernel: Callable[..., Any] | None = None
         self.non_differentiable_outputs: tuple[int, ...] = ()
 
     def kernel(self, device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -408,6 +409,15 @@ class KernelOp(Op):
             return function
 
         return declare
+
+    def flat(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare a shorter way on the CPU for an operand that is contiguous, of an op with one input and one output.
+
+        Called with its items as a 1-D ndarray, its shape and the attributes; returns the result's items as a 1-D ndarray
+        and its shape, or None where the long way has to be gone.
+        """
+        self.flat_kernel = function
+        return function
 
     def fused_backward(self, device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Declare a backward kernel for all inputs at once, used when no graph is being built.

@@ -22,7 +22,7 @@ SQUARED_DEVIATIONS = Fold("0", "(x - center) * (x - center)", "a + b", np.add, l
 SQUARES = Fold("0", "_A(x) * _A(x)", "a + b", np.add, lane="_A", total="_A")
 MAGNITUDES = Fold("0", "abs(x)", "a + b", np.add, lane="_A", total="_A")
 POWERS = Fold("0", "_A(abs(x)) ** parameter", "a + b", np.add, lane="_A", total="_A")
-EXPONENTIALS = Fold("0", "_exp(x - center)", "a + b", np.add, lane="_T", total="_A")
+EXPONENTIALS = Fold("0", "_exp(x - center)", "a + b", np.add, lane="_T", total="_A", center="_T")
 
 
 def _ones_at(shape: Shape, dim: Axes) -> Shape:

@@ -35,9 +35,7 @@ from .locks import fork_safe_lock
 
 THRESHOLD = 1 << 17
 SMALLEST_CHUNK = 1 << 16  # with many CPUs, handing over smaller ones would take longer than running them
-LONGEST_CHUNK = (
-    1 << 19
-)  # beyond, chunks are smaller than a thread's share, so that threads of unequal speed end together
+LONGEST_CHUNK = 1 << 19  # of longer arrays each thread takes several, so that threads of unequal speed end together
 STALL = 2e-4  # seconds without a core, from which on it pays to stay alone for a while
 MOST_SKIPPED = 64
 
@@ -106,8 +104,8 @@ def run_chunks(kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> 
     begin, begin_busy = perf_counter(), thread_time()
     is_offered = pool.offer(call)
     try:
-        call.help()
-        call.poll()
+        if not call.help():
+            waiting.wait_for_change(call.is_finished, 0)
     finally:  # after an interrupt, too: nothing may write to the operands any more
         call.end()
     if is_offered:
@@ -125,16 +123,10 @@ class _Call:
         self.next_finished = itertools.count(1).__next__
         self.is_finished = waiting.cell()
 
-    def help(self) -> None:
-        """Run the chunks that nobody has claimed."""
-        for chunk in self.chunks:
-            if chunk.run() and self.next_finished() == len(self.chunks):
-                self.is_finished[0] = 1
-
-    def poll(self) -> None:
-        """Wait for the last chunk without going to sleep, but not for long."""
-        if not self.is_finished[0]:
-            waiting.wait_for_change(self.is_finished, 0)
+    def help(self) -> bool:
+        """Run the chunks that nobody has claimed; whether the last of all to end was among them."""
+        count = len(self.chunks)
+        return any(chunk.run() and self.next_finished() == count for chunk in self.chunks)
 
     def end(self) -> None:
         """Wait for the chunks that are being run; the others never will be."""
@@ -175,7 +167,7 @@ class _Chunk:
 
     def run(self) -> bool:
         """Make the call, unless it was made or is being made; whether it was made now."""
-        if not self._lock.acquire(blocking=False):
+        if self._work is None or not self._lock.acquire(blocking=False):
             return False
         try:
             work, self._work = self._work, None
@@ -256,8 +248,10 @@ class _Pool:
             call = self.queue.get()
             if call is None:
                 return
-            call.help()
-            del call  # and with it the operands
+            is_finished = call.is_finished if call.help() else None
+            del call  # and with it the operands; the caller, who needs the interpreter next, learns of the end last
+            if is_finished is not None:
+                is_finished[0] = 1
 
     def _keep_off(self, cpu: int) -> None:
         self.avoided_cpu = cpu

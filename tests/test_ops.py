@@ -26,9 +26,10 @@ VIEWS = [name for name in ALL if OPS[name].is_view]
 FACTORIES = {name for name in ALL if not OPS[name].inputs}
 DIFFERENTIABLE = [name for name in ALL if OPS[name].differentiable]
 INTEGERS = [
-    "all.dims", "amax", "amin", "aminmax", "any.dims", "argmax", "argmin", "bmm", "cat", "count_nonzero", "dot", "max",
-    "max.dim", "min", "min.dim", "mm", "mv", "nansum", "prod", "prod.dim_int", "stack", "sum", "sum.dim", "to_copy", *VIEWS,
-]  # fmt: skip
+    *("all.dims", "amax", "amin", "aminmax", "any.dims", "argmax", "argmin", "bmm", "cat", "count_nonzero", "dot", "max"),
+    *("max.dim", "min", "min.dim", "mm", "mv", "nansum", "prod", "prod.dim_int", "stack", "sum", "sum.dim", "to_copy"),
+    *VIEWS,
+]
 ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
 NOT_ON_CUDA = {"as_strided"}  # the gradient has no CUDA kernel
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]

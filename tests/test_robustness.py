@@ -281,3 +281,25 @@ def test_a_layout_that_overlaps_without_a_zero_stride():
     x = ng.zeros(16).as_strided((4, 4), (2, 3), 0)
     y = x + 1
     assert y.tolist() == [[1.0] * 4] * 4
+
+
+# ---------------------------------------------------------------------------------------------------- sizes
+def available_memory() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(available_memory() < 6 << 30, reason="needs 6 GiB of free memory")
+def test_more_items_than_a_32_bit_index_counts():
+    size = 2**31 + 8
+    x = ng.empty(size, dtype=ng.int8).fill_(3)
+    x[-1] = 5
+    x.add_(1)  # on several threads
+    assert (x.numel(), x.shape, x[0].item(), x[-1].item()) == (size, (size,), 4, 6)
+    assert x[2**31].item() == 4
+    assert x[2**31 - 2 :].tolist() == [4] * 9 + [6]
+    assert x.view(-1, 8)[2**28].tolist() == [4] * 7 + [6]
+    assert x[:: 2**30].tolist() == [4, 4, 4]
+    assert (x[5:] + x[:-5])[-4:].tolist() == [8, 8, 8, 10]
+    with pytest.raises(IndexError):
+        x[size]

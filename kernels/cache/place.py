@@ -52,10 +52,9 @@ def directory() -> Path | None:
 
 
 def root() -> Path:
-    """The directory above those of the environments, with no symbolic link in it. Raises OSError when there is none."""
+    """The directory above those of the environments. Raises OSError when there is none."""
     wanted = os.environ.get("NUMGRAD_CACHE_DIR")
-    base = os.path.expanduser(wanted) if wanted else os.path.join(_user_caches(), "numgrad")
-    return Path(os.path.realpath(base))
+    return Path(os.path.abspath(os.path.expanduser(wanted) if wanted else os.path.join(_user_caches(), "numgrad")))
 
 
 def _user_caches() -> str:
@@ -71,7 +70,11 @@ def _user_caches() -> str:
 
 
 def opened(path: Path) -> Path:
-    """Make a directory of an environment if need be. Raises OSError when others could put their code there."""
+    """The directory of an environment, made if need be. Raises OSError when others could put their code there.
+
+    Its path has no symbolic links: another user could change one after it was followed here.
+    """
+    path = Path(os.path.realpath(path))
     _check(path, make=True)
     if not os.access(path, os.W_OK):
         return path
@@ -85,7 +88,7 @@ def opened(path: Path) -> Path:
 
 def check(path: Path) -> None:
     """Raise OSError when others could put their code into a directory, or into what there is of the way to it."""
-    _check(path, make=False)
+    _check(Path(os.path.realpath(path)), make=False)
 
 
 def _check(path: Path, make: bool) -> None:
@@ -108,12 +111,13 @@ def _refuse_others(path: Path, status: os.stat_result, shared: bool) -> None:
     # Whoever owns `/` is the system's administrator: root, or what a user namespace shows in its stead.
     if status.st_uid not in (os.getuid(), os.stat("/").st_uid):
         raise PermissionError(f"{path} belongs to another user")
-    if not status.st_mode & _OTHERS or (
-        shared and status.st_mode & stat.S_ISVTX
-    ):  # sticky, as /tmp: others' files stay
+    if not status.st_mode & _OTHERS:
         return
-    if not (shared and not status.st_mode & stat.S_IWOTH and _is_private_group(status.st_gid)):
-        raise PermissionError(f"{path} can be written by other users")
+    if shared and status.st_mode & stat.S_ISVTX:  # as /tmp: nobody can move what another has made
+        return
+    if shared and not status.st_mode & stat.S_IWOTH and _is_private_group(status.st_gid):
+        return
+    raise PermissionError(f"{path} can be written by other users")
 
 
 def _is_private_group(gid: int) -> bool:

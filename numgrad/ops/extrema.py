@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import return_types
 from ..autograd.variable import CLASSES
-from ..dispatch import dispatch
+from ..dispatch import dispatch, reduction
 from ..kernels import arithmetic, extrema
 from .checks import check_bool, check_tensor
 from .dims import reduced_dims, wrap_dim
@@ -42,7 +42,7 @@ def max(
     if other is not None:
         return dispatch(arithmetic.maximum, (input, other), (), out)
     if dim is None:
-        return dispatch(extrema.max_all, (input,), (), out)
+        return reduction(extrema.max_all, input, (), out)
     return return_types.max(*_with_indices("max", extrema.max_dim, input, dim, keepdim, out))
 
 
@@ -66,7 +66,7 @@ def min(
     if other is not None:
         return dispatch(arithmetic.minimum, (input, other), (), out)
     if dim is None:
-        return dispatch(extrema.min_all, (input,), (), out)
+        return reduction(extrema.min_all, input, (), out)
     return return_types.min(*_with_indices("min", extrema.min_dim, input, dim, keepdim, out))
 
 
@@ -126,7 +126,7 @@ def _over_dims(name: str, op: Any, input: Any, dim: Any, axis: Any, keepdim: boo
             f"Expected the dtype for input and out to match, but got {input.dtype.scalar_name} for input's dtype and "
             f"{out.dtype.scalar_name} for out's dtype."
         )
-    return dispatch(op, (input,), (dims, keepdim), out)
+    return reduction(op, input, (dims, keepdim), out)
 
 
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch import dispatch
+from ..dispatch import dispatch, reduction
 from ..kernels import comparison, reductions
 from .checks import check_bool, check_tensor
 from .dims import reduced_dims, wrap_dim
@@ -39,7 +39,7 @@ def sum(
     """
     check_tensor("sum", input)
     if dim is axis is dtype is out is None and keepdim is keepdims is False:
-        return dispatch(reductions.sum, (input,))
+        return reduction(reductions.sum, input)
     return _add("sum", reductions.sum, reductions.sum_dim, input, dim, axis, keepdim, keepdims, dtype, out)
 
 
@@ -69,7 +69,7 @@ def mean(
 
 def _add(
     name: str,
-    whole: Any,
+    every: Any,
     over: Any,
     input: Any,
     dim: Any,
@@ -86,9 +86,9 @@ def _add(
     if dtype is not None:
         input = input.to(dtype)
     if dim is None and not keepdim:
-        found = dispatch(whole, (input,), (), out)
+        found = reduction(every, input, (), out)
     else:
-        found = dispatch(over, (input,), (reduced_dims(name, dim, input.dim()), keepdim), out)
+        found = reduction(over, input, (reduced_dims(name, dim, input.dim()), keepdim), out)
     return found if dtype is None else found.to(dtype)  # small integers are added and multiplied as int64
 
 
