@@ -97,6 +97,22 @@ def power_of_two_of(mantissa_bits: int) -> Any:
     return power_of_two
 
 
+def exponent_lowered_by(form: Format, shift: int) -> Any:
+    """Intrinsic that multiplies by 2**-shift, by integer arithmetic: argument and result must be normal numbers."""
+
+    @intrinsic
+    def lowered(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            (value,) = args
+            integer = integer_type(value)
+            bits = builder.bitcast(value, integer)
+            return builder.bitcast(builder.sub(bits, ir.Constant(integer, shift << form.mantissa_bits)), value.type)
+
+        return x(x), codegen
+
+    return lowered
+
+
 def two_powers_of(form: Format) -> Any:
     """Intrinsic whose argument holds n + 2 * exponent_bias in its lowest bits; gives two powers of 2, product 2**n.
 
