@@ -48,14 +48,16 @@ def log_softmax_backward_rows(g, out, result):
 
 
 def _rows(x: np.ndarray, dim: int) -> np.ndarray:
-    """`x` as contiguous (rows, n) with dimension `dim` last."""
+    """`x` as contiguous (rows, n) with dimension `dim` last; a 0-d array is a row of one."""
+    if not x.shape:
+        return x.reshape(1, 1)
     if dim != x.ndim - 1:
         x = np.moveaxis(x, dim, -1)
     return np.ascontiguousarray(x).reshape(-1, x.shape[-1])
 
 
 def _from_rows(rows: np.ndarray, shape: Shape, dim: int) -> np.ndarray:
-    if dim == len(shape) - 1:
+    if dim == max(len(shape) - 1, 0):
         return rows.reshape(shape)
     moved = shape[:dim] + shape[dim + 1 :] + (shape[dim],)
     return np.ascontiguousarray(np.moveaxis(rows.reshape(moved), -1, dim))
@@ -76,8 +78,6 @@ def log_softmax(input, *, dim):
 
 @log_softmax.kernel("cpu")
 def _(input: np.ndarray, dim: int) -> np.ndarray:
-    if not input.shape:
-        return np.zeros_like(input)
     if not input.size:
         return input.copy()
     rows = _rows(input, dim)
@@ -93,7 +93,7 @@ def _(g, out, dim):
 
 @log_softmax.fused_backward("cpu")
 def _(g: np.ndarray, out: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tuple[Any, ...]:
-    if not g.shape or not g.size:
+    if not g.size:
         return (np.zeros_like(g),)
     rows = _rows(g, dim)
     result = np.empty_like(rows)

@@ -23,7 +23,7 @@ import numpy as np
 
 from .function_source import definition
 from .scalar_checks import check_bound, check_kinds
-from .scalar_expression import PRIMITIVES, ExpressionLowering, refusal
+from .scalar_expression import PRIMITIVES, ExpressionLowering, refusal, unknown
 from .scalar_function import (
     DifferentiationError,
     Function,
@@ -373,7 +373,6 @@ class _FunctionLowering(ExpressionLowering):
         if self.is_itself(node.func) or plain in self.callers:
             self.fail(node, f"'{ast.unparse(node.func)}' calls itself: recursion is not supported, write a loop")
         if isinstance(scalar, Function):
-            scalar.memo["called"] = True  # from here on its gradients are settled
             return scalar
         if not isinstance(plain, types.FunctionType) or _entry(PRIMITIVES, callee) is not None or _takes_tensors(plain):
             return None
@@ -426,10 +425,7 @@ class _FunctionLowering(ExpressionLowering):
             return f"'{name}' is not a function that can be called here: it must be defined before this one"
         if _takes_tensors(callee):
             return f"'{name}' takes tensors: use the function of math of that name on single numbers"
-        return (
-            f"no derivative is known for '{name}': use functions of math, or a helper written in plain Python, or give "
-            "one with register_derivative"
-        )
+        return unknown(name, callee)
 
     def plain_arguments(self, node: ast.Call, opaque: Opaque) -> tuple[Operand, ...]:
         """The operands of a compiled function, which takes positional arguments only."""

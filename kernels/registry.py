@@ -319,6 +319,7 @@ class Backward:
         kinds = {name: kind for name, kind in forward.scalar.kinds.items() if kind != "real"}
         derived: list[int] = []
         outputs = 0
+        scalar_ir.settle([forward.scalar, *(rule.scalar for rule in forward.rules.values())])
         for i in wanted:
             rule = forward.rules.get(forward.inputs[i])
             if rule is None:

@@ -252,6 +252,26 @@ def _is_condition(node: ast.expr) -> bool:
     return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
+_INSTEAD = {
+    np.where: "a if condition else b", np.maximum: "max(a, b)", np.minimum: "min(a, b)",
+    np.clip: "min(max(x, low), high)", np.sign: "math.copysign(1.0, x)",
+}  # fmt: skip
+
+
+def unknown(name: str, callee: Any) -> str:
+    """The message about a call of a function that is no part of the language, and what to write instead."""
+    try:
+        instead = _INSTEAD.get(callee)
+    except TypeError:  # not hashable
+        instead = None
+    if instead is not None:
+        return f"'{name}' is for arrays: write '{instead}' for single numbers"
+    return (
+        f"no derivative is known for '{name}': use functions of math, or a helper written in plain Python, or give one with "
+        "register_derivative"
+    )
+
+
 _ONE_NUMBER = "it computes with single numbers, one variable each"
 _EVERY_PATH = "return a number on every path instead, such as math.nan"
 _OUTSIDE = "define it outside, where it can be called as a helper"

@@ -27,7 +27,7 @@ PREDICATES = frozenset({"not", "bool", "isnan", "isinf", "isfinite"})
 ROUNDINGS = frozenset({"floor", "ceil", "trunc", "round"})
 BITWISE = frozenset({"&", "|", "^", "<<", ">>", "~"})
 CONTROL = frozenset({"if", "loop", "for", "break", "continue", "return"})
-_SAME_KIND = frozenset({"id", "max", "min"})
+_SAME_KIND = frozenset({"id", "detach", "max", "min"})
 _ARITHMETIC = frozenset({"neg", "abs", "+", "-", "*", "//", "%"})
 
 
@@ -50,9 +50,9 @@ def error_at(message: str, file: str, line: int) -> DifferentiationError:
 class Statement:
     """One operation. Statements are never changed once they are part of a `Function`.
 
-    `op` is a primitive (`"+"`, `"exp"`, `"id"`), `"call"` of another `Function`, or control flow: `"if"` (args[0]
-    decides between `body` and `orelse`), `"loop"` (`body` for ever), `"for"` (targets[0] over range(*args)),
-    `"break"`, `"continue"`, `"return"`.
+    `op` is a primitive (`"+"`, `"exp"`, `"id"`; `"detach"` is the identity without a derivative), `"call"` of another
+    `Function`, or control flow: `"if"` (args[0] decides between `body` and `orelse`), `"loop"` (`body` for ever), `"for"`
+    (targets[0] over range(*args)), `"break"`, `"continue"`, `"return"`.
     """
 
     op: str
@@ -69,10 +69,13 @@ class Function:
 
     `memo` holds what was derived from it (kinds, vjp, ...): one `Function` gives one vjp, however often it is asked.
     `partials` holds derivatives that were declared instead of derived: for a parameter, one function for each output,
-    of all parameters and then all results. `cached` says whether what is compiled from it may be kept on disk.
+    of all parameters and then all results. While it is `declarable` more of them may come, so calls keep it whole.
+    `cached` says whether what is compiled from it may be kept on disk.
     """
 
-    __slots__ = ("__weakref__", "body", "cached", "file", "kinds", "memo", "name", "outputs", "parameters", "partials")
+    __slots__ = (
+        "__weakref__", "body", "cached", "declarable", "file", "kinds", "memo", "name", "outputs", "parameters", "partials",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -91,6 +94,7 @@ class Function:
         self.kinds = {name: (kinds or {}).get(name, "real") for name in self.parameters}
         self.file = file
         self.cached = cached
+        self.declarable = False
         self.partials: dict[str, tuple[Function, ...]] = {}
         self.memo: dict[Any, Any] = {}
 
@@ -343,7 +347,7 @@ def _narrow_call(statement: Statement, needed: tuple[int, ...]) -> Statement:
     """The same call of a callee that computes only the needed outputs and takes only what those read."""
     callee = statement.callee
     assert callee is not None
-    if callee.partials:  # declared for all its outputs
+    if callee.partials or callee.declarable:  # for all its outputs
         return statement
     narrow = narrowed(callee, needed)
     by_name = dict(zip(callee.parameters, statement.args, strict=True))
@@ -419,6 +423,19 @@ def callees(function: Function) -> Iterator[Function]:
     for statement in walk(function.body):
         if statement.callee is not None:
             yield statement.callee
+
+
+def settle(functions: Iterable[Function]) -> None:
+    """Derivatives are being taken: none may be declared any more of these functions and of what they call."""
+    seen: set[Function] = set()
+    waiting = list(functions)
+    while waiting:
+        function = waiting.pop()
+        if function not in seen:
+            seen.add(function)
+            function.declarable = False
+            waiting.extend(callees(function))
+            waiting.extend(partial for partials in function.partials.values() for partial in partials)
 
 
 def closure(

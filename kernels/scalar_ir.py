@@ -18,6 +18,7 @@ from .scalar_function import (
     output_kinds,
     pruned,
     reads,
+    settle,
 )
 from .scalar_printer import PYTHON, Dialect, as_python, print_module, spelled
 
@@ -36,5 +37,6 @@ __all__ = [
     "print_module",
     "pruned",
     "reads",
+    "settle",
     "spelled",
 ]

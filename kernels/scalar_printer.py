@@ -185,6 +185,8 @@ class _Printer:
         if target in self.single_use and target in used_later and len(value.text) <= _LONGEST:
             self.pending[target] = value
             return
+        if value.text == target:  # a parameter detached
+            return
         overwritten = [name for name, text in self.pending.items() if target in text.names]
         self.materialise(items, overwritten)
         items.append(_Assign(target, value))
@@ -292,7 +294,7 @@ class _Printer:
             )
         texts = [self.operand(arg, wanted) for arg in args]
         names = _all_names(texts)
-        if op == "float" or (op == "int" and wanted == "int"):  # the operand was converted
+        if op in ("float", "detach") or (op == "int" and wanted == "int"):  # the operand was converted
             return texts[0]
         if op in ROUNDINGS:
             return self.rounding(op, texts[0], kind)

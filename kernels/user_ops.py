@@ -20,8 +20,8 @@ from . import derive, lower
 from .function_source import definition
 from .registry import ElementwiseOp
 from .scalar_expression import PRIMITIVES
-from .scalar_function import DifferentiationError, Function, Opaque, Statement, error_at
-from .scalar_ir import PYTHON, output_kinds, print_module
+from .scalar_function import DifferentiationError, Function, Opaque, Statement, callees, error_at, walk
+from .scalar_ir import PYTHON, output_kinds, print_module, reads
 from .special_functions import PORTABLE
 
 _RESULTS = ("float", "same")
@@ -45,9 +45,8 @@ class UserOp(ElementwiseOp):
             raise ValueError(f"result must be one of {', '.join(map(repr, _RESULTS))}, not {result!r}")
         python = lower.plain_function(function)
         lowered = lower.lower(python)
-        scalar = Function(
-            lowered.name, lowered.parameters, lowered.body, lowered.outputs, lowered.kinds, lowered.file, cache
-        )
+        body = [*_detached(nondiff), *lowered.body]
+        scalar = Function(lowered.name, lowered.parameters, body, lowered.outputs, lowered.kinds, lowered.file, cache)
         super().__init__(
             scalar,
             name=name or python.__name__.strip("<>"),  # of a lambda, too
@@ -59,20 +58,21 @@ class UserOp(ElementwiseOp):
         )
         self.nondiff = tuple(nondiff)
         self.defaults = _defaults(python, scalar)
+        scalar.declarable = True
         self.output_kinds = tuple("real" if kind == "whole" else kind for kind in output_kinds(scalar))
         self.differentiable = "real" in self.output_kinds
         self._check_names(python)
         if result == "float":
             print_module([scalar], "float64", PYTHON)  # refuses what needs integers, here rather than at the first call
-        for name in self.nondiff:
-            zero = [Statement("return", (), (0.0,))]
-            parameters = (*self.inputs, *self.result_names)
-            constant = Function(f"{scalar.name}_by_{name}", parameters, zero, 1, scalar.kinds)
-            scalar.partials[name] = (constant,) * self.outputs
 
     def _check_names(self, python: Any) -> None:
         if not self.inputs:
             raise _refused(python, f"'{self.name}' takes no numbers: there is nothing to map it over")
+        if self.inputs[0] in ("self", "cls"):
+            raise _refused(
+                python,
+                f"'{self.inputs[0]}' is no number: leave it out, and put @staticmethod above @ng.elementwise in a class",
+            )
         for taken in self.result_names:
             if taken in self.inputs:
                 raise _refused(python, f"a parameter cannot be called '{taken}': that is the result; rename it")
@@ -85,20 +85,21 @@ class UserOp(ElementwiseOp):
 
         Raises:
             ValueError: no such input, or one that has no gradient.
-            RuntimeError: the gradient has been derived already, or another function calls this one.
-            DifferentiationError: the gradient is no scalar function.
+            RuntimeError: a gradient of the function, or of one that calls it, has been derived already.
+            DifferentiationError: the gradient is no scalar function, or not linear in the incoming gradient.
         """
         if name in self.nondiff or self.scalar.kinds.get(name, "real") != "real":
             raise ValueError(f"{self.name}(): '{name}' has no gradient that could be declared")
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            if self.scalar.memo.get("called") or self._backwards:
+            if not self.scalar.declarable:
                 raise RuntimeError(
                     f"{self.name}() is in use with its derived gradient: declare gradients right after the function"
                 )
             before = self.rules.pop(name, None)
             try:
                 super(UserOp, self).grad(name)(function)
+                self._check_linear(name, function)
                 partials = tuple(self._partial(name, k) for k in range(self.outputs))
             except BaseException:
                 self.rules.pop(name, None)
@@ -110,17 +111,47 @@ class UserOp(ElementwiseOp):
 
         return declare
 
+    def _check_linear(self, name: str, declared: Any) -> None:
+        """Refuse a declared gradient that leaves the incoming ones out, or has a second derivative by them."""
+        rule = self.rules[name].scalar
+        if rule.outputs != 1:
+            raise _refused(declared, f"the gradient of '{name}' must be one number")
+        incoming = [n for n in reads(rule) if n in self.gradient_names]
+        subject = f"the gradient of '{name}'"
+        if not incoming:
+            if not _is_zero(rule):
+                raise _refused(
+                    declared,
+                    f"{subject} does not read '{self.gradient_names[0]}', the incoming gradient: multiply by it",
+                )
+            return
+        scratch = rule.variant(rule.name, rule.parameters, rule.body, 1)  # what is derived here is not kept
+        places = [rule.parameters.index(n) for n in incoming]
+        second = derive.vjp(derive.vjp(scratch, places), places)
+        if not _is_zero(second) and not any(callees(second)):  # of a call it is not known whether it is 0
+            raise _refused(declared, f"{subject} must be linear in '{incoming[0]}', the incoming gradient")
+
     def _partial(self, name: str, output: int) -> Function:
         """The derivative of one output by an input, from the declared gradient: that for an incoming gradient of 1."""
         rule = self.rules[name]
-        if rule.scalar.outputs != 1:
-            raise DifferentiationError(f"the gradient of '{name}' must be one number")
         unit = {g: 1.0 if k == output else 0.0 for k, g in enumerate(self.gradient_names)}
         arguments = [unit.get(n, n) for n in rule.reads]
         parameters = (*self.inputs, *self.result_names)
-        return derive.combine(
+        partial = derive.combine(
             f"{self.scalar.name}_by_{name}", parameters, [(rule.scalar, arguments)], self.scalar.kinds
         )
+        return partial.variant(partial.name, parameters, [*_detached(self.nondiff), *partial.body], 1)
+
+
+def _detached(names: Sequence[str]) -> list[Statement]:
+    """What keeps derivatives of any order from going through some parameters, at the top of a function's body."""
+    return [Statement("detach", (name,), (name,)) for name in names]
+
+
+def _is_zero(function: Function) -> bool:
+    """Whether all that a function ever returns is the literal 0."""
+    returned = [arg for statement in walk(function.body) if statement.op == "return" for arg in statement.args]
+    return all(not isinstance(arg, str) and arg == 0 for arg in returned)
 
 
 def _refused(python: Any, message: str) -> DifferentiationError:
@@ -132,8 +163,8 @@ def _defaults(python: Any, scalar: Function) -> tuple[Any, ...]:
     """The default of each parameter, checked."""
     parameters = inspect.signature(python).parameters
     found = []
-    for name, kind in scalar.kinds.items():
-        default = parameters[name].default
+    for (name, kind), parameter in zip(scalar.kinds.items(), parameters.values(), strict=True):  # a class mangles names
+        default = parameter.default
         if isinstance(default, np.generic):
             default = default.item()
         is_number = isinstance(default, bool | int | float) and (kind == "real" or not isinstance(default, float))

@@ -191,14 +191,15 @@ def to_numpy(x: Any) -> Any:
 def as_operand(value: Any, like: Any, alone: bool = False) -> Any:
     """A NumPy scalar as a Python number, an ndarray as a tensor beside `like`; NotImplemented for anything else.
 
-    With `alone` an ndarray needs no tensor to stand beside: it becomes one on the CPU.
+    With `alone` an ndarray needs no tensor to stand beside: it becomes one on the CPU. One of a dtype that no tensor has is
+    then a TypeError.
     """
     if isinstance(value, np.generic):
         return value.item()
     for kind in (bool, int, float):  # a subclass, such as an IntEnum
         if isinstance(value, kind):
             return kind(value)
-    if isinstance(value, np.ndarray) and value.dtype in FROM_NUMPY and (alone or like is not None):
+    if isinstance(value, np.ndarray) and (alone or (like is not None and value.dtype in FROM_NUMPY)):
         return from_numpy(value) if like is None else from_numpy(value).to(like._device)
     return NotImplemented
 

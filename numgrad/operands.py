@@ -166,7 +166,12 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool) -> None:
-    """Raise RuntimeError, with PyTorch's texts, when `out` cannot take a result of this shape and NumPy dtype."""
+    """Raise RuntimeError, with PyTorch's texts, when `out` cannot take a result of this shape and NumPy dtype.
+
+    TypeError when it is no tensor.
+    """
+    if out.__class__ not in CLASSES:
+        raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if in_place:
         check_writable(out)
     elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):

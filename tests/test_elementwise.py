@@ -138,12 +138,26 @@ def test_defaults_are_arguments_of_the_kernel():
         (lambda: gcd(2.5, 1), r"gcd\(\): argument 'a' \(position 1\) is annotated int, but got a float: convert it"),
         (lambda: gcd(6, ng.ones(2)), r"argument 'b' \(position 2\) is annotated int, but got a float32 tensor"),
         (lambda: parts(1.0, 2, 0.5), r"argument 'flip' \(position 3\) is annotated bool, but got a float"),
+        (lambda: huber(np.zeros(2, np.float16), 2.0), r"can't convert np.ndarray of type numpy.float16. The only supported"),
+        (lambda: huber(1.0, 2.0, out=np.zeros(())), r"huber\(\): argument 'out' must be Tensor, not ndarray"),
         (lambda: polar(1.0, 2.0, out=ng.empty(())), r"polar\(\) has 2 outputs: out= is for functions with one"),
     ],
 )
 def test_arguments_that_do_not_fit(call, text):
     with pytest.raises(TypeError, match=text):
         call()
+
+
+def test_private_names_in_a_class():
+    class Curves:
+        @staticmethod
+        @ng.elementwise
+        def parabola(__x, __scale=2.0):  # Python calls them _Curves__x and _Curves__scale
+            __square = __x * __x
+            return __scale * __square
+
+    assert Curves.parabola(3.0).item() == 18.0
+    assert Curves.parabola(3.0, 0.5).item() == 4.5
 
 
 def test_keyword_only_and_positional_only_parameters():
@@ -361,6 +375,41 @@ def test_nondiff():
         ng.elementwise(nondiff=("z",))(lambda x: x)
 
 
+def test_nothing_of_any_order_goes_through_a_nondiff_parameter():
+    @ng.elementwise(nondiff="k")
+    def scaled(x, k):
+        return x * x * k
+
+    @ng.elementwise(nondiff="k")
+    def declared(x, k):
+        return x * x * k
+
+    @declared.grad("x")
+    def _(g, x, k):
+        return g * (2 * x * k)
+
+    def looped(x):
+        total = 0.0
+        for _ in range(1):
+            total += scaled(x, x)
+        return total
+
+    # x * x * k of a constant k, which is x: first derivatives 2 x k, second ones 2 k, third ones 0
+    for f in (
+        lambda x: scaled(x, x),
+        lambda x: declared(x, x),
+        ng.elementwise(lambda x: scaled(x, x)),
+        ng.elementwise(lambda x: declared(x, x)),
+        ng.elementwise(looped),
+    ):
+        x = leaf(3.0)
+        (first,) = ng.autograd.grad(f(x), x, create_graph=True)
+        (second,) = ng.autograd.grad(first, x, create_graph=True)
+        assert (first.item(), second.item()) == (18.0, 6.0)
+        assert not second.requires_grad or ng.autograd.grad(second, x, allow_unused=True)[0] in (None, 0.0)
+    assert "k = k" not in scaled.source() + scaled.source(order=1)
+
+
 # ---------------------------------------------------------------------------------------------------- declared gradients
 def test_declared_gradients_are_used_by_the_graph_and_by_callers():
     @ng.elementwise
@@ -412,6 +461,85 @@ def test_a_caller_uses_a_declared_gradient_even_if_it_is_not_the_derivative():
     assert x.grad.item() == 3.0
     with pytest.raises(RuntimeError, match="declare gradients right after the function"):
         straight_through.grad("x")(lambda g: g)
+
+
+def test_functions_may_be_each_others_declared_gradients():
+    @ng.elementwise
+    def sine(x):
+        return math.sin(x)
+
+    @ng.elementwise
+    def cosine(x):
+        return math.cos(x)
+
+    @ng.elementwise
+    def calls(x):
+        return sine(x)
+
+    @sine.grad("x")
+    def _(g, x):
+        return 2 * g * cosine(x)  # twice the truth, so as to see which one is used
+
+    @cosine.grad("x")
+    def _(g, x):
+        return -3 * g * sine(x)
+
+    for f in (sine, calls):
+        x = leaf(0.5)
+        found = f(x)
+        for order, expected in enumerate((2 * math.cos(0.5), -6 * math.sin(0.5), -12 * math.cos(0.5))):
+            (found,) = ng.autograd.grad(found, x, create_graph=order < 2)
+            assert found.item() == pytest.approx(expected)
+    for f in (sine, cosine):
+        with pytest.raises(RuntimeError, match="declare gradients right after the function"):
+            f.grad("x")(lambda g: g)
+
+
+def test_an_unused_output_does_not_lose_a_gradient_that_is_declared_later():
+    @ng.elementwise
+    def two(x, y):
+        return x * y, x + y
+
+    @ng.elementwise
+    def calls(x, y):
+        _, b = two(x, y)
+        return b
+
+    @two.grad("x")
+    def _(g1):
+        return 7 * g1
+
+    x, y = leaf(1.0), leaf(2.0)
+    assert [g.item() for g in ng.autograd.grad(calls(x, y), (x, y))] == [7.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("gradient", "message"),
+    [
+        (lambda x: x, "the gradient of 'x' does not read 'g', the incoming gradient: multiply by it"),
+        (lambda g, x: g * g * x, "the gradient of 'x' must be linear in 'g', the incoming gradient"),
+        (lambda g: math.tanh(g), "the gradient of 'x' must be linear in 'g', the incoming gradient"),
+    ],
+)
+def test_gradients_that_are_not_linear_are_refused(gradient, message):
+    @ng.elementwise
+    def f(x):
+        return 0.5 * x * x
+
+    with pytest.raises(ng.DifferentiationError, match=message):
+        f.grad("x")(gradient)
+    f.grad("x")(lambda g, x: g * x if g != 0 else 0.0)  # still linear
+
+
+def test_a_gradient_may_be_declared_to_be_0():
+    @ng.elementwise
+    def f(x):
+        return x * 1.0
+
+    f.grad("x")(lambda x: 0.0)
+    x = leaf(2.0)
+    f(x).backward()
+    assert x.grad.item() == 0.0
 
 
 def test_declared_gradients_of_several_outputs():

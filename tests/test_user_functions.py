@@ -367,6 +367,8 @@ REFUSED = {
     "return later(x)": "'later' is not a function that can be called here: it must be defined before this one",
     "return x.sin()": "'x.sin' is not a function .* a method, and 'x' a number: use a function of math",
     "return ng.exp(x)": "'ng.exp' takes tensors: use the function of math of that name",
+    "return np.where(x > 0, x, 0)": "'np.where' is for arrays: write 'a if condition else b'",
+    "return np.clip(x, 0, 1)": "'np.clip' is for arrays: write",
     "return math.comb(x)": "no derivative is known for 'math.comb': .* register_derivative",
     "return x & 1": "'&' needs integers or booleans",
     "while x > 0:\n    x -= 1\n    z = x\nreturn z": "local variable 'z' may be read before it is assigned",
@@ -394,6 +396,7 @@ def test_refusals_come_at_the_decorator_and_show_the_line(body, message):
         ("x, y=None", "the default of 'y' must be a number, not None"),
         ("x, k: int = 1.5", "the default of 'k' must be an int, not 1.5"),
         ("x, out", "a parameter cannot be called 'out'"),
+        ("self, x", "'self' is no number: .* put @staticmethod above @ng.elementwise"),
     ],
 )
 def test_parameters_that_are_refused(parameters, message):

@@ -46,6 +46,7 @@ T([True, False]).sum(); T([1, 2], dtype=torch.uint8).prod(); T([2, 3], dtype=tor
 f.bool().sum(dtype=torch.bool); f.sum(dtype=torch.int32); f.int().mean(dtype=torch.float64); T([200, 100], dtype=torch.uint8).sum()
 T([200, 100]).sum(dtype=torch.uint8); T([16, 17]).prod(dtype=torch.uint8)
 s.sum(0); s.sum(-1); s.prod(0); s.amax(0); s.amax((0,)); s.norm(2, 0); s.logsumexp(0); s.min(0); s.argmin(-1); s.any(0); s.aminmax(dim=0)
+torch.log_softmax(s, 0); torch.log_softmax(T(nan), 0); torch.log_softmax(T(inf), -1); torch.log_softmax(T(-inf), 0)
 s.mean(0); s.var(correction=0); s.std(0, correction=0); s.count_nonzero(0); s.nansum(0); s.all(); s.amin(0, True); s.max(0, True)
 e.sum(); e.sum(0); e.sum(1); e.mean(0); e.prod(); e.prod(0); e.norm(); e.norm(2, 0); e.norm(inf, 1); e.norm(0); e.all(); e.any(); e.all(0)
 e.logsumexp(0); n.logsumexp(0); e.max(1); n.max(0); n.amax(0); n.argmin(0); e.aminmax(dim=1); e.count_nonzero(0); e.nansum(0); n.prod(1)
