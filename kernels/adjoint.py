@@ -325,25 +325,23 @@ class Adjoints:
 
     def sweep_sides(self, statement: Statement, adjoints: dict[str, Operand]) -> None:
         """Backwards through an `if`: adjoints that its sides change differently become one variable that both assign."""
-        local = {name for inner in walk((statement,)) for name in inner.targets}
         sides: list[tuple[list[Statement], dict[str, Operand]]] = []
         for side in (statement.body, statement.orelse):
             inner = dict(adjoints)
-            statements = self.rules.in_block(lambda side=side, inner=inner: self.sweep(side, inner))  # type: ignore[misc]
+            statements = self.rules.in_block(functools.partial(self.sweep, side, inner))
             sides.append((statements, inner))
         (body, first), (orelse, second) = sides
-        for name in dict.fromkeys((*first, *second)):
-            if name in local:
-                adjoints.pop(name, None)
-                continue
-            values = first.get(name, 0.0), second.get(name, 0.0)
-            if _same(*values):
-                adjoints[name] = values[0]
-                continue
-            adjoints[name] = merged = self.names("t")
-            for statements, value in ((body, values[0]), (orelse, values[1])):
-                statements.append(Statement("id", (merged,), (value,), statement.line))
+        local = {name for each in walk((statement,)) for name in each.targets}
         for name in local:
             adjoints.pop(name, None)
+        for name in dict.fromkeys((*first, *second)):
+            if name in local:
+                continue
+            values = first.get(name, 0.0), second.get(name, 0.0)
+            adjoints[name] = values[0]
+            if not _same(*values):
+                adjoints[name] = merged = self.names("t")
+                body.append(Statement("id", (merged,), values[:1], statement.line))
+                orelse.append(Statement("id", (merged,), values[1:], statement.line))
         if body or orelse:
             self.rules.statements.append(Statement("if", (), statement.args, statement.line, body, orelse))

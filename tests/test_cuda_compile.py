@@ -4,7 +4,8 @@ The interpreter computes with NumPy's types and cannot show what a compiler infe
 compiled here by numba-cuda, linked by nvJitLink, and refused for
 
 * float64 instructions in float32 kernels. One is let pass: a Python number arrives as a float64 parameter and is
-  narrowed once, by a `cvt.rn.f32.f64` of what a `ld.param.f64` loaded, at most one for each `f8` of the signature;
+  narrowed once, by a `cvt.rn.f32.f64` of what a `ld.param.f64` loaded, at most one for each `f8` of the signature.
+  Another is the product by which libdevice's sin, cos and tan end their reduction of arguments beyond 105,615;
 * local memory, spills, and calls of our functions (not of libdevice's own routines, such as that of float64 `pow`);
 * parameters other than the 64-bit words of the pointer ABI (32-bit ones in tuples).
 """
@@ -87,6 +88,22 @@ def link(ptx: str) -> dict[str, int]:
     return {name: int(match[1]) for name, match in found.items() if match}
 
 
+_PRODUCT_OF_LARGE_ARGUMENTS = re.compile(r"mul\.f64\s+(%fd\d+), (%fd\d+), 0d3BF921FB54442D19;")  # pi / 2**65
+
+
+def without_large_arguments(instructions: list[str]) -> list[str]:
+    """The instructions without libdevice's product, what makes its operand, and what narrows its result."""
+    products = [m for line in instructions if (m := _PRODUCT_OF_LARGE_ARGUMENTS.fullmatch(line))]
+    around = {f"cvt.rn.f64.s64 {m[2]}" for m in products} | {f"cvt.rn.f32.f64 {m[1]}" for m in products}
+
+    def belongs(line: str) -> bool:
+        words = line.replace(",", " ").replace(";", " ").split()
+        ends = {f"{words[0]} {words[1]}", f"{words[0]} {words[2]}"}
+        return bool(_PRODUCT_OF_LARGE_ARGUMENTS.fullmatch(line) or ends & around)
+
+    return [line for line in instructions if not belongs(line)]
+
+
 def float64_instructions(ptx: str, signature: str) -> list[str]:
     """Instructions that work on float64, without the narrowing of parameters that the ABI brings."""
     lines = [line.strip() for line in ptx.splitlines()]
@@ -94,7 +111,7 @@ def float64_instructions(ptx: str, signature: str) -> list[str]:
     instructions = [line for line in lines if re.match(r"(@!?%p\d+\s+)?[a-z]+[\w.]*\.f64\b", line)]
     allowed = [line for line in instructions if line.startswith("ld.param.f64") or _narrows(line, parameters)]
     assert sum(line.startswith("cvt") for line in allowed) <= signature.split().count("f8")
-    return [line for line in instructions if line not in allowed]
+    return without_large_arguments([line for line in instructions if line not in allowed])
 
 
 def _narrows(line: str, parameters: set[str]) -> bool:

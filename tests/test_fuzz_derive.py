@@ -115,10 +115,13 @@ def check(program: Program, orders: int, rng: random.Random, context: object) ->
         assert tuple(values(function, *point)) == expected, (context, point)
         weights = [1.0 + 0.1 * k for k in range(program.outputs)]
         outer = [0.7, 1.1, -0.4]
-        once = values(gradient, *point, *weights)
+        try:
+            once = values(gradient, *point, *weights)
+            twice = values(second[0], *point, *weights, *outer) if second else []
+        except ZeroDivisionError:  # the root of a variable that holds the constant 0 here: infinity in a kernel
+            continue
         assert close(once, first_order(exact, weights)), (context, point, once, first_order(exact, weights))
         if second:
-            twice = values(second[0], *point, *weights, *outer)
             reference = second_order(exact, weights, outer)
             assert close(twice, reference), (context, point, twice, reference)
         compared += 1

@@ -7,7 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from .formats import FLOAT32, FLOAT64, Format, inlined, polynomial_of, power_of_two_of, two_powers_of
+from .formats import (
+    FLOAT32,
+    FLOAT64,
+    Format,
+    clamped_to,
+    exponent_lowered_by,
+    inlined,
+    polynomial_of,
+    power_of_two_of,
+    two_powers_of,
+)
 
 POLYNOMIALS = {
     FLOAT32: (0.001392617612, 0.008363173075, 0.04166655466, 0.1666657703, 0.5),
@@ -44,6 +54,19 @@ EXP2_POLYNOMIALS = {
 }
 """(2**r - 1) / r for abs(r) <= 1 / 2."""
 
+_COTH_POLYNOMIALS = {
+    FLOAT32: (-0.0051639484899695062, 0.20512805759839696, 1.625),
+    FLOAT64: (
+        2.6851737773542165e-7,
+        -7.0731986682210724e-6,
+        0.00018678042150769224,
+        -0.0051787791432357962,
+        0.20512820512820506,
+        1.625,
+    ),
+}
+"""r / tanh(8 / 13 * r) as a function of r**2, for abs(r) <= 13 / 16 * ln(2) / 2."""
+
 
 def rounder_of(form: Format, offset: int) -> Any:
     """The number that rounds by being added: 1.5 * 2**mantissa_bits, and an offset.
@@ -68,13 +91,13 @@ def make_exp(form: Format, halvings: int = 0) -> Any:
     # smallest subnormal, exp(highest) above the largest number.
     lowest = real(math.log(2.0) * (info.minexp - form.mantissa_bits - 2 + halvings))
     highest = real(math.log(2.0) * (info.maxexp + 0.5 + halvings))
+    clamped = clamped_to(lowest, highest)
     log2_e, rounder = real(1.4426950408889634), rounder_of(form, 2 * form.exponent_bias - halvings)
     ln2_high, ln2_low = real(form.ln2_high), real(form.ln2_low)
 
     @inlined
     def exp(x: Any) -> Any:
-        x = lowest if x < lowest else x
-        x = highest if x > highest else x
+        x = clamped(x)
         t = x * log2_e + rounder
         n = t - rounder
         r = (x - n * ln2_high) - n * ln2_low
@@ -86,15 +109,14 @@ def make_exp(form: Format, halvings: int = 0) -> Any:
 
 def _make_exp2(form: Format) -> Any:
     """2**x = 2**n * 2**r with n = round(x). Integers are exact. Largest error seen: 0.95 ulp in float32, 1.00 in float64."""
-    real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
+    info = np.finfo(form.real)  # type: ignore[call-overload]
     polynomial, two_powers = polynomial_of((*EXP2_POLYNOMIALS[form], 1.0)), two_powers_of(form)
-    lowest, highest = real(info.minexp - form.mantissa_bits - 2), real(info.maxexp + 0.5)
+    clamped = clamped_to(info.minexp - form.mantissa_bits - 2, info.maxexp + 0.5)
     rounder = rounder_of(form, 2 * form.exponent_bias)
 
     @inlined
     def exp2(x: Any) -> Any:
-        x = lowest if x < lowest else x
-        x = highest if x > highest else x
+        x = clamped(x)
         t = x + rounder
         first, second = two_powers(t)
         return polynomial(x - (t - rounder)) * first * second
@@ -132,45 +154,48 @@ def _make_expm1(form: Format) -> Any:
     real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
     half_expm1 = make_expm1_part(form, halvings=1)
     lowest = real(-math.log(2.0) * (form.mantissa_bits + 3))  # the result is -1 from here down
-    highest, two = real(math.log(2.0) * (info.maxexp + 0.25)), real(2.0)
+    clamped, two = clamped_to(lowest, real(math.log(2.0) * (info.maxexp + 0.25))), real(2.0)
     smallest = real(info.epsneg / 2)  # below, expm1(x) is x
 
     @inlined
     def expm1(x: Any) -> Any:
-        y = lowest if x < lowest else x
-        y = highest if y > highest else y
-        y = two * half_expm1(y)
+        y = two * half_expm1(clamped(x))
         return x if abs(x) < smallest else y
 
     return expm1
 
 
 def _make_sigmoid(form: Format) -> Any:
-    """1 / (1 + exp(-x)) = k / (k + exp(r)) with k = 2**n and r = n * ln 2 - x, where n is as in `make_exp`.
+    """1 / (1 + exp(-x)) = a / (a + k * b), with exp(-x) = k * b / a, k = 2**n and b / a = exp(-r) = (c - r) / (c + r).
 
-    exp(r) is 1 and a smaller part, which k + 1 is added to, so that there is one large sum to round. The form with
-    exp(-abs(x)) is as fast, and wrong by up to 2.3 ulp.
-    Largest error seen: 1.83 ulp in float32, 1.49 in float64.
+    c = r / tanh(r / 2) is even, so that its polynomial has a third of exp's terms, and there is a division anyway
+    (fdlibm's e_exp.c has this quotient). a, b, c and r are 13/16 as large as said so far, which keeps a and b clear of 2,
+    where the last place grows; and b is made from a, so that both have the rounding of a. Without the one or the other
+    errors reach 2.4 ulp.
+
+    Before the division a and k are 2**-shift as large: k does not overflow, and the result is rounded once where it is
+    subnormal. Largest error seen: 1.94 ulp in float32 (of all numbers), 1.69 in float64 (of 60,000).
     """
     real, info = form.real, np.finfo(form.real)  # type: ignore[call-overload]
-    polynomial, two_powers = polynomial_of((*POLYNOMIALS[form], 1.0)), two_powers_of(form)
     lowest = real(math.log(2.0) * (info.minexp - form.mantissa_bits - 2))  # the result rounds to 0
     highest = real(math.log(2.0) * (form.mantissa_bits + 3))  # and to 1
-    log2_e, rounder, one = real(1.4426950408889634), rounder_of(form, 2 * form.exponent_bias), real(1.0)
-    ln2_high, ln2_low = real(form.ln2_high), real(form.ln2_low)
+    clamped = clamped_to(lowest, highest)
+    shift = (form.exponent_bias + 1) // 2
+    log2_e, rounder = real(1.4426950408889634), rounder_of(form, form.exponent_bias - shift)
+    scale, ln2_high, scaled_ln2_low = real(0.8125), real(form.ln2_high), real(0.8125 * form.ln2_low)
+    polynomial, power_of_two = polynomial_of(_COTH_POLYNOMIALS[form]), power_of_two_of(form.mantissa_bits)
+    lowered = exponent_lowered_by(form, shift)
 
     @inlined
     def sigmoid(x: Any) -> Any:
-        x = lowest if x < lowest else x
-        x = highest if x > highest else x
-        t = x * log2_e + rounder
+        x = clamped(x)
+        t = rounder - x * log2_e
         n = t - rounder
-        r = (n * ln2_high - x) + n * ln2_low
-        first, second = two_powers(t)
-        k = first * second
-        total = one + k
-        lost = k - (total - one)  # all of a very small k
-        return second / (total + (lost + r * polynomial(r))) * first
+        r = scale * (x + n * ln2_high) + n * scaled_ln2_low
+        a = polynomial(r * r) + r
+        b = a - (r + r)
+        a = lowered(a)
+        return a / (a + power_of_two(t) * b)
 
     return sigmoid
 

@@ -59,6 +59,28 @@ def polynomial_of(coefficients: tuple[float, ...]) -> Any:
     return polynomial
 
 
+def clamped_to(lowest: float, highest: float) -> Any:
+    """Intrinsic that limits its argument to an interval; NaN stays NaN. Neither bound may be NaN or 0.
+
+    Two comparisons with constants would do, but LLVM makes one of them: packed, that is a comparison, a mask and a masked
+    minimum where a maximum and a minimum suffice (sigmoid took 1.15 times as long).
+    """
+
+    @intrinsic
+    def clamped(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            (value,) = args
+            binary = ir.FunctionType(value.type, [value.type, value.type])
+            for name, bound in (("llvm.maximum", lowest), ("llvm.minimum", highest)):
+                chosen = builder.module.declare_intrinsic(name, [value.type], binary)
+                value = builder.call(chosen, [value, ir.Constant(value.type, float(bound))])
+            return value
+
+        return x(x), codegen
+
+    return clamped
+
+
 def power_of_two_of(mantissa_bits: int) -> Any:
     """Intrinsic whose argument holds a biased exponent in its lowest bits; it moves them where exponents live."""
 
@@ -73,6 +95,22 @@ def power_of_two_of(mantissa_bits: int) -> Any:
         return exponent(exponent), codegen
 
     return power_of_two
+
+
+def exponent_lowered_by(form: Format, shift: int) -> Any:
+    """Intrinsic that multiplies by 2**-shift, by integer arithmetic: argument and result must be normal numbers."""
+
+    @intrinsic
+    def lowered(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            (value,) = args
+            integer = integer_type(value)
+            bits = builder.bitcast(value, integer)
+            return builder.bitcast(builder.sub(bits, ir.Constant(integer, shift << form.mantissa_bits)), value.type)
+
+        return x(x), codegen
+
+    return lowered
 
 
 def two_powers_of(form: Format) -> Any:

@@ -14,6 +14,7 @@ from .formats import (
     FLOAT32,
     FLOAT64,
     Format,
+    clamped_to,
     inlined,
     integer_type,
     polynomial_of,
@@ -117,18 +118,16 @@ def _make_pow_float32() -> Any:
     split, power_of_two = split_of(FLOAT64), power_of_two_of(FLOAT64.mantissa_bits)
     log2, exp2 = polynomial_of(_LOG2_POLYNOMIAL), polynomial_of((*EXP2_POLYNOMIALS[FLOAT32], 1.0))
     ending, rounder, one = _make_ending(FLOAT32), rounder_of(FLOAT64, FLOAT64.exponent_bias), 1.0
-    largest_exponent = np.finfo(np.float32).max  # does for infinity, and 0 times it is 0
-    lowest, highest = -151.0, 129.0  # from there on the result rounds to 0 or inf
+    largest = float(np.finfo(np.float32).max)  # does for infinity, and 0 times it is 0
+    limited = clamped_to(-largest, largest)
+    clamped = clamped_to(-151.0, 129.0)  # from there on the result rounds to 0 or inf
 
     @inlined
     def pow(x: Any, y: Any) -> Any:
         m, e = split(np.float64(abs(x)))
         s = (m - one) / (m + one)
-        factor = largest_exponent if y > largest_exponent else y
-        factor = -largest_exponent if factor < -largest_exponent else factor
-        exponent = np.float64(factor) * (e + s * log2(s * s))
-        exponent = lowest if exponent < lowest else exponent
-        exponent = highest if exponent > highest else exponent
+        factor = limited(y)
+        exponent = clamped(np.float64(factor) * (e + s * log2(s * s)))
         t = exponent + rounder
         return ending(x, y, np.float32(exp2(exponent - (t - rounder)) * power_of_two(t)))
 
@@ -147,8 +146,9 @@ def _make_pow_float64() -> Any:
     scale = 0.96179669392597560491  # 2 / (3 ln 2), the sum of the next two
     scale_high, scale_low = 0.96179668605327606201, 7.872699542894897704e-9
     high_half = _high_half_of(FLOAT64)
-    lowest, highest = -1080.0, 1026.0  # from there on the result rounds to 0 or inf
-    largest_exponent = 2.0**80  # decides by far: abs(log2(x)) is 0 or at least 2**-53
+    clamped = clamped_to(-1080.0, 1026.0)  # from there on the result rounds to 0 or inf
+    limited = clamped_to(-(2.0**80), 2.0**80)  # that decides by far: abs(log2(x)) is 0 or at least 2**-53
+    remainder = clamped_to(-1.0, 1.0)  # for where the exponent had to be limited
 
     @inlined
     def log2(a: Any) -> Any:
@@ -176,18 +176,13 @@ def _make_pow_float64() -> Any:
     @inlined
     def pow(x: Any, y: Any) -> Any:
         log_high, log_low = log2(abs(x))
-        factor = largest_exponent if y > largest_exponent else y
-        factor = -largest_exponent if factor < -largest_exponent else factor
+        factor = limited(y)
         factor_high = high_half(factor)
         exponent_high = factor_high * log_high
         exponent_low = (factor - factor_high) * log_high + factor * log_low
-        exponent = exponent_high + exponent_low
-        exponent = lowest if exponent < lowest else exponent
-        exponent = highest if exponent > highest else exponent
+        exponent = clamped(exponent_high + exponent_low)
         t = exponent + rounder
-        r = (exponent_high - (t - rounder)) + exponent_low
-        r = -one if r < -one else r  # where the exponent had to be limited
-        r = one if r > one else r
+        r = remainder((exponent_high - (t - rounder)) + exponent_low)
         first, second = two_powers(t)
         return ending(x, y, exp2(r) * first * second)
 
