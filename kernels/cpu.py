@@ -148,6 +148,8 @@ class Spelled:
     A function with sin, cos or tan is there twice, with the vector math's and with the C library's, and a third one
     tells for which items the C library's are needed. Not so if it has a loop: LLVM would not vectorise that, and the
     guard would run the loop a second time.
+
+    What an item becomes depends on that item alone, so the result is the same in any layout, on any number of threads.
     """
 
     def __init__(self, function: scalar_ir.Function, dtype: str) -> None:
@@ -161,16 +163,19 @@ class Spelled:
 
     @property
     def is_guarded(self) -> bool:
-        """Whether one item decides how all items of a loop are computed: then it should be short."""
+        """Whether one item decides that the whole loop is the slow one: then it should be short."""
         return len(self.names) > 1
 
     def loop(self, header: str, targets: str, arguments: str, after: Sequence[str] = ()) -> list[str]:
         """The lines of a loop: `header`, in it `targets` from the function of `arguments`, and the lines `after`."""
-        ways = [[header, *_indented([f"{targets} = {name}({arguments})", *after])] for name in self.names[:2]]
+        calls = [f"{name}({arguments})" for name in self.names]
+        near = [f"{targets} = {calls[0]}"]
+        loop = [header, *_indented([*near, *after])]
         if not self.is_guarded:
-            return ways[0]
-        asked = ["is_beyond = False", header, f"    is_beyond |= {self.names[2]}({arguments})"]
-        return [*asked, "if is_beyond:", *_indented(ways[1]), "else:", *_indented(ways[0])]
+            return loop
+        chosen = [f"if {calls[2]}:", f"    {targets} = {calls[1]}", "else:", *_indented(near), *after]
+        asked = ["is_beyond = False", header, f"    is_beyond |= {calls[2]}"]
+        return [*asked, "if is_beyond:", *_indented([header, *_indented(chosen)]), "else:", *_indented(loop)]
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

@@ -93,6 +93,16 @@ def test_large_arguments_among_ordinary_ones_of_an_op(name: str, dtype: str) -> 
 
 
 @DTYPES
+@pytest.mark.parametrize("name", sorted(LIMITED))
+def test_an_item_does_not_depend_on_its_neighbours(name: str, dtype: str) -> None:
+    x = np.random.default_rng(0).uniform(-100, 100, 20 * cpu.BLOCK_ITEMS).astype(dtype)
+    alone = getattr(ng, name)(ng.tensor(x)).numpy()
+    x[:: cpu.BLOCK_ITEMS] = 1e20
+    among_large = getattr(ng, name)(ng.tensor(x)).numpy()
+    assert (alone == among_large).reshape(20, -1)[:, 1:].all()
+
+
+@DTYPES
 def test_infinities_and_nan_give_nan(dtype: str) -> None:
     x = among_ordinary([math.inf, -math.inf, math.nan], dtype)
     got = ng.sin(ng.tensor(x)).numpy()

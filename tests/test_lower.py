@@ -169,7 +169,7 @@ REFUSED = {
     "return VECTOR[0] * x": "indexing cannot be used",
     "x[0] = 1.0\nreturn x": "only local variables can be assigned",
     "return math.comb(x)": "no derivative is known for 'math.comb'",
-    "return np.maximum(x, 1.0)": "no derivative is known for 'np.maximum'",
+    "return np.maximum(x, 1.0)": "'np.maximum' is for arrays: write 'max",
     "print(x)\nreturn x": "this expression has no effect",
     "for v in (1.0, 2.0):\n    x = x * v\nreturn x": "must run over range",
     "for i in range(3):\n    x = x * i\nelse:\n    x = 1.0\nreturn x": "'else' after a loop",
