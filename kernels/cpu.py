@@ -149,7 +149,7 @@ class Spelled:
     tells for which items the C library's are needed. Not so if it has a loop: LLVM would not vectorise that, and the
     guard would run the loop a second time.
 
-    What an item becomes depends on that item alone, so the result is the same in any layout, on any number of threads.
+    What an item becomes depends on that item alone: the C library's last digits are not those of the vector math.
     """
 
     def __init__(self, function: scalar_ir.Function, dtype: str) -> None:

@@ -36,6 +36,7 @@ from .locks import fork_safe_lock
 THRESHOLD = 1 << 17
 SMALLEST_CHUNK = 1 << 16  # with many CPUs, handing over smaller ones would take longer than running them
 LONGEST_CHUNK = 1 << 19  # of longer arrays each thread takes several, so that threads of unequal speed end together
+WHOLE = 1024  # a chunk is so many items or a multiple: what is left over is rounded otherwise than in packed code
 STALL = 2e-4  # seconds without a core, from which on it pays to stay alone for a while
 MOST_SKIPPED = 64
 
@@ -81,6 +82,7 @@ def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None
         return
     share = -(-size // count)
     step = max(min(share, LONGEST_CHUNK), -(-share // 4))
+    step = -(-step // WHOLE) * WHOLE
     starts = range(0, size, step)
     run_chunks(kernel, [[x[i : i + step] if x.__class__ is np.ndarray else x for x in operands] for i in starts])
 

@@ -213,7 +213,20 @@ def test_few_threads_for_few_items(monkeypatch):
     monkeypatch.setattr(threads, "_threads", 64)
     calls = []
     threads.run(lambda part: calls.append(len(part)), [np.ones(LARGE)], LARGE)
-    assert sorted(calls) == [LARGE // 2, LARGE // 2 + 1]
+    assert len(calls) == 2
+    assert sum(calls) == LARGE
+    assert abs(calls[0] - calls[1]) < 2 * threads.WHOLE
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_every_chunk_but_the_last_has_whole_blocks(monkeypatch, count):
+    """Else its last items would be computed by the loop that takes a rest, with other last digits than on one thread."""
+    monkeypatch.setattr(threads, "_threads", count)
+    size = LARGE * 10 + 77
+    ends = []
+    threads.run(lambda part: ends.append(part[-1]), [np.arange(1, size + 1)], size)
+    assert len(ends) >= count
+    assert [end for end in ends if end % 1024] == [size]
 
 
 # ---------------------------------------------------------------------------------------------------- how many
