@@ -66,7 +66,7 @@ def _(g, input):
 def softplus(input, beta, threshold):
     """log(1 + exp(beta * input)) / beta, a smooth relu; `input` itself where `beta * input` is above the threshold."""
     z = input * beta
-    return input if z > threshold else math.log1p(math.exp(z)) / beta
+    return input if z > threshold else special_functions.softplus(z) / beta
 
 
 @softplus.grad("input")

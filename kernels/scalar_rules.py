@@ -34,6 +34,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "exp2": (f"y * {math.log(2)!r}",),
     "expm1": ("y + 1.0",),
     "sigmoid": ("y * (1.0 - y)",),
+    "softplus": ("sigmoid(a)",),
     "log": ("1.0 / a",),
     "log2": (f"1.0 / (a * {math.log(2)!r})",),
     "log10": (f"1.0 / (a * {math.log(10)!r})",),

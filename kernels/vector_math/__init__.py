@@ -34,6 +34,7 @@ MODULES = {
     "log1p": "logarithm",
     "log2": "logarithm",
     "log10": "logarithm",
+    "softplus": "logarithm",
     "pow": "power",
     "cbrt": "power",
     "sinh": "hyperbolic",
