@@ -83,7 +83,7 @@ def _(g, input, beta, threshold):
 )
 def gelu(input):
     """`input` times the normal distribution function of it (Hendrycks and Gimpel, 2016)."""
-    return 0.5 * input * (1 + math.erf(input * _SQRT_HALF))
+    return special_functions.gelu(input)
 
 
 @gelu.grad("input")

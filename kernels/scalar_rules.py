@@ -55,6 +55,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "erf": (f"{2 / math.sqrt(math.pi)!r} * exp(-a * a)",),
     "erfc": (f"{-2 / math.sqrt(math.pi)!r} * exp(-a * a)",),
     "erfinv": (f"{math.sqrt(math.pi) / 2!r} * exp(y * y)",),
+    "gelu": (f"0.5 * (1.0 + erf({math.sqrt(0.5)!r} * a)) + {1 / math.sqrt(2 * math.pi)!r} * a * exp(-0.5 * a * a)",),
     "gamma": ("y * digamma(a)",),
     "lgamma": ("digamma(a)",),
     "digamma": ("trigamma(a)",),

@@ -53,6 +53,7 @@ MODULES = {
     "erf": "error_function",
     "erfc": "error_function",
     "erfinv": "error_function",
+    "gelu": "error_function",
     "lgamma": "gamma",
     "digamma": "gamma",
 }
