@@ -66,7 +66,7 @@ def _(g, input):
 def softplus(input, beta, threshold):
     """log(1 + exp(beta * input)) / beta, a smooth relu; `input` itself where `beta * input` is above the threshold."""
     z = input * beta
-    return input if z > threshold else math.log1p(math.exp(z)) / beta
+    return input if z > threshold else special_functions.softplus(z) / beta
 
 
 @softplus.grad("input")
@@ -83,7 +83,7 @@ def _(g, input, beta, threshold):
 )
 def gelu(input):
     """`input` times the normal distribution function of it (Hendrycks and Gimpel, 2016)."""
-    return 0.5 * input * (1 + math.erf(input * _SQRT_HALF))
+    return special_functions.gelu(input)
 
 
 @gelu.grad("input")

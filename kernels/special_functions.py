@@ -1,4 +1,4 @@
-"""Functions that Python's `math` lacks, as scalar functions: sigmoid, erfinv, digamma, trigamma.
+"""Functions that Python's `math` lacks, as scalar functions: sigmoid, softplus, gelu, erfinv, digamma, trigamma.
 
 Calls of those in `PORTABLE` are primitives, as calls of `math` are: the CPU's kernels have them in `vector_math`. Where
 that has no say (on CUDA, in plain Python), what is written here is printed into the text that calls them.
@@ -8,11 +8,23 @@ from __future__ import annotations
 
 import math
 
+_SQRT_HALF = math.sqrt(0.5)
+
 
 def sigmoid(x):
     """Logistic function, 1 / (1 + exp(-x)). The exponential here never overflows."""
     e = math.exp(-abs(x))
     return (1 if x >= 0 else e) / (1 + e)
+
+
+def softplus(x):
+    """log(1 + exp(x)). The exponential here never overflows."""
+    return (x if x > 0 else 0) + math.log1p(math.exp(-abs(x)))
+
+
+def gelu(x):
+    """x times the normal distribution function of x."""
+    return 0.5 * x * (1 + math.erf(x * _SQRT_HALF))
 
 
 def erfinv(x):
@@ -79,4 +91,4 @@ def cotangent(r):
     return 1 / r - 2 * r * (1 / (1 - z) + (0.6449340668482264 + z * (0.08232323371113819 + tail)))
 
 
-PORTABLE = {"sigmoid": sigmoid, "erfinv": erfinv, "digamma": digamma}
+PORTABLE = {"sigmoid": sigmoid, "softplus": softplus, "gelu": gelu, "erfinv": erfinv, "digamma": digamma}

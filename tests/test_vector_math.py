@@ -96,6 +96,17 @@ CASES = [
         points={0.0: 0.0, -1.0: -math.inf, math.inf: math.inf, -2.0: math.nan, -math.inf: math.nan},
     ),
     Case(
+        "softplus",
+        lambda x: max(x, mpmath.mpf(0)) + mpmath.log1p(mpmath.exp(-abs(x))) if abs(x) < 1e6 else max(x, mpmath.mpf(0)),
+        lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+        ranges={
+            "both": [(-40.0, 40.0), (-1.5, 1.5), (-0.01, 0.01)],
+            "float32": [(-104.0, -87.0)],
+            "float64": [(-745.2, -708.0)],
+        },
+        points={0.0: math.log(2), -math.inf: 0.0, math.inf: math.inf, 1e4: 1e4, -1e4: 0.0},
+    ),
+    Case(
         "cbrt",
         lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
         np.cbrt,
@@ -306,17 +317,22 @@ def test_kernels_of_real_numbers_call_the_vector_math():
     assert "vector_math" not in cpu.kernel_source(lower(powers), "int64", "vv", "flat")
 
 
-def test_cbrt_and_sigmoid_have_derivatives():
+def test_cbrt_sigmoid_and_softplus_have_derivatives():
     def cube_root(x):
         return math.cbrt(x)
 
     def logistic(x):
         return special_functions.sigmoid(x)
 
+    def smooth_relu(x):
+        return special_functions.softplus(x)
+
     assert as_python(derive.vjp(lower(cube_root), (0,)))(-8.0, 3.0) == pytest.approx(3 / 12, rel=1e-15)
     value = 1 / (1 + math.exp(-1.5))
     assert as_python(lower(logistic))(1.5) == pytest.approx(value, rel=1e-15)
     assert as_python(derive.vjp(lower(logistic), (0,)))(1.5, 2.0) == pytest.approx(2 * value * (1 - value), rel=1e-14)
+    assert as_python(lower(smooth_relu))(-1.5) == pytest.approx(math.log1p(math.exp(-1.5)), rel=1e-15)
+    assert as_python(derive.vjp(lower(smooth_relu), (0,)))(1.5, 2.0) == pytest.approx(2 * value, rel=1e-15)
 
 
 @DTYPES

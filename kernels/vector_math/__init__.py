@@ -34,6 +34,7 @@ MODULES = {
     "log1p": "logarithm",
     "log2": "logarithm",
     "log10": "logarithm",
+    "softplus": "logarithm",
     "pow": "power",
     "cbrt": "power",
     "sinh": "hyperbolic",
@@ -52,6 +53,7 @@ MODULES = {
     "erf": "error_function",
     "erfc": "error_function",
     "erfinv": "error_function",
+    "gelu": "error_function",
     "lgamma": "gamma",
     "digamma": "gamma",
 }

@@ -1,4 +1,4 @@
-"""erf, erfc and erfinv.
+"""erf, erfc, erfinv and gelu.
 
 Both sides of a choice are computed before it is made: where they are written inside of it they are branches, which LLVM
 takes for so cheap that on SSE2 it leaves the loop as it is.
@@ -165,6 +165,21 @@ _ERFINV_FAR = {
 }
 """r - erfinv(x) as a function of 1 / (r + 2) - 1/4, r = sqrt(-log(1 - x)), for x from 5/8 to the number below 1."""
 
+_GELU = (
+    2.85964319e-07,
+    -7.34059631e-06,
+    5.9471342e-05,
+    -3.19762803e-05,
+    -0.00150820054,
+    0.000675529533,
+    0.0319263004,
+    0.0914578214,
+)
+"""2**(-1/8) * (1 - erfc(a / sqrt(2))**(1/8)) / a as a function of a, from 0 to 5.75, where erfc is 2**-27.
+
+Fitted so that the largest error of the eighth power is smallest.
+"""
+
 
 def _make_erf(form: Format) -> Any:
     """erf(x) = x + x * near(x**2) up to 1, then 1 - far(x - 7/4)**4.
@@ -258,7 +273,45 @@ def _make_erfinv(form: Format, log: Any) -> Any:
     return erfinv
 
 
+def _make_gelu_float32() -> Any:
+    """x * Phi(x) = max(x, 0) - a * Phi(-a), with a = abs(x) and Phi the normal distribution function.
+
+    2 * Phi(-a) = (1 - e)**8, and e is so smooth that a polynomial reaches from 0 to where Phi(-a) counts no more. Squaring
+    1 - e by e * (2 - e), twice, keeps the error of e from growing where e is small. Each e is scaled so that the root of
+    Phi(-a) comes out of the second and no product is left.
+
+    Errors are small beside x, as those of the formula with 1 + erf are: up to 1.8 * 2**-24 * abs(x), 2.0 where
+    multiply-adds are not fused (of that formula: 1.9; of PyTorch's kernel: 6.2). From -1 on that is 3.3 ulp (3.4).
+    From -8.75 down, to -inf, the result is some -4e-15.
+    """
+    real, polynomial, top, zero = np.float32, polynomial_of(_GELU), np.float32(8.75), np.float32(0.0)
+    first, second, third = real(2 ** (7 / 8)), real(2 ** (3 / 4)), real(2 ** (-1 / 2))
+
+    @inlined
+    def gelu(x: Any) -> Any:
+        a = abs(x)
+        a = top if a > top else a
+        e = a * polynomial(a)
+        e = e * (first - e)
+        root = third - e * (second - e)
+        return (zero if x < zero else x) - (a * root) * root
+
+    return gelu
+
+
+def _make_gelu_float64(erf: Any) -> Any:
+    """0.5 * x * (1 + erf(x / sqrt(2))). Errors are up to 2 * 2**-53 * abs(x)."""
+    half, one, root_half = 0.5, 1.0, math.sqrt(0.5)
+
+    @inlined
+    def gelu(x: Any) -> Any:
+        return half * x * (one + erf(x * root_half))
+
+    return gelu
+
+
 erf_float32, erf_float64 = _make_erf(FLOAT32), _make_erf(FLOAT64)
 erfc_float32 = _make_erfc(FLOAT32, erf_float32)
 erfc_float64 = _make_erfc(FLOAT64, erf_float64)
 erfinv_float32, erfinv_float64 = _make_erfinv(FLOAT32, log_float32), _make_erfinv(FLOAT64, log_float64)
+gelu_float32, gelu_float64 = _make_gelu_float32(), _make_gelu_float64(erf_float64)
