@@ -127,6 +127,29 @@ def test_when_no_thread_can_be_started(monkeypatch):
         assert (x._array.ndarray == number).all()
 
 
+def test_no_worker_compiles():
+    """It could be stopped in the middle, when the interpreter ends."""
+    code = f"""
+import threading
+import numgrad as ng
+from numgrad.kernels import cache
+compiled, original = set(), cache.compiled
+cache.compiled = lambda *args: compiled.add(threading.current_thread().name) or original(*args)
+ng.set_num_threads(3)
+for _ in range(5):
+    ng.ones({LARGE}) + 1
+print(compiled)
+"""
+    assert output(code) == "{'MainThread'}\n"
+
+
+def test_calls_are_not_skipped_for_ever():
+    """Two threads that count the last one down at once leave less than nothing."""
+    pool = threads._Pool()
+    pool.skipped = -1
+    assert pool.offer(threads._Call(lambda: None, [()]))
+
+
 def test_an_error_in_a_worker_reaches_the_caller_with_its_traceback():
     ng.set_num_threads(2)
     begun = threading.Event()
