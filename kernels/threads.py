@@ -214,7 +214,7 @@ class _Pool:
 
     def offer(self, call: _Call) -> bool:
         """Wake workers for a call, unless they did harm of late; whether it was done."""
-        if self.skipped:
+        if self.skipped > 0:  # two threads may have counted the last one down
             self.skipped -= 1
             return False
         if current_cpu is not None and (cpu := current_cpu()) != self.avoided_cpu:
@@ -272,6 +272,7 @@ _pool = _Pool()
 def _started_pool(workers: int) -> _Pool:
     pool = _pool
     if len(pool.workers) < min(workers, _threads - 1):
+        waiting.prepare()
         with _lock:
             pool = _pool
             pool.grow(min(workers, _threads - 1))

@@ -71,6 +71,11 @@ def _compiled() -> Callable[..., None]:
     return cache.compiled(_TEXT.format(package=__package__), "wait", signature)
 
 
+def prepare() -> None:
+    """Compile the loop, so that no worker does: the end of the interpreter would stop it in the middle."""
+    _compiled()
+
+
 def cell() -> np.ndarray:
     """A number that threads watch, 0 at first: an int64 array of one item."""
     return np.zeros(1, np.int64)

@@ -127,6 +127,29 @@ def test_when_no_thread_can_be_started(monkeypatch):
         assert (x._array.ndarray == number).all()
 
 
+def test_no_worker_compiles():
+    """It could be stopped in the middle, when the interpreter ends."""
+    code = f"""
+import threading
+import numgrad as ng
+from numgrad.kernels import cache
+compiled, original = set(), cache.compiled
+cache.compiled = lambda *args: compiled.add(threading.current_thread().name) or original(*args)
+ng.set_num_threads(3)
+for _ in range(5):
+    ng.ones({LARGE}) + 1
+print(compiled)
+"""
+    assert output(code) == "{'MainThread'}\n"
+
+
+def test_calls_are_not_skipped_for_ever():
+    """Two threads that count the last one down at once leave less than nothing."""
+    pool = threads._Pool()
+    pool.skipped = -1
+    assert pool.offer(threads._Call(lambda: None, [()]))
+
+
 def test_an_error_in_a_worker_reaches_the_caller_with_its_traceback():
     ng.set_num_threads(2)
     begun = threading.Event()
@@ -317,6 +340,65 @@ print("done")
 @FORKS
 def test_forks_and_forks_of_forks_while_another_thread_computes():
     assert output(FORK, **FORKING) == "done\n"
+
+
+FIRST_USE = """
+import importlib.abc, os, sys, threading, time
+import numgrad as ng
+begun = threading.Event()
+class Watched(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "numba.core.types":  # amid the import of Numba
+            begun.set()
+            time.sleep(0.1)  # so that the fork does not come after it
+sys.meta_path.insert(0, Watched())
+def compute():
+    return (ng.ones(2) + 1).tolist() == [2, 2]
+assert "numba" not in sys.modules
+worker = threading.Thread(target=compute)
+worker.start()
+begun.wait()
+child = os.fork()
+if not child:
+    os._exit(not compute())
+assert os.waitpid(child, 0)[1] == 0
+worker.join()
+print("done")
+"""
+
+
+@FORKS
+def test_a_fork_while_another_thread_imports_numba():
+    """The child would wait for the lock of a module that no thread of its own imports."""
+    assert output(FIRST_USE, **FORKING) == "done\n"
+
+
+LOGGING = """
+import os, threading, time
+import numgrad as ng
+from numba.core.compiler_lock import global_compiler_lock
+begun = threading.Event()
+def compile():
+    with global_compiler_lock:
+        begun.set()
+        time.sleep(0.1)  # the fork begins meanwhile
+        import logging
+        logging.getLogger("compiler")
+worker = threading.Thread(target=compile)
+worker.start()
+begun.wait()
+child = os.fork()
+if not child:
+    os._exit((ng.ones(2) + 1).tolist() != [2, 2])
+assert os.waitpid(child, 0)[1] == 0
+print("done")
+"""
+
+
+@FORKS
+def test_a_fork_while_the_compiler_logs():
+    """A fork takes the locks of the compiler and of `logging`, in the order in which the compiler does."""
+    assert output(LOGGING, **FORKING) == "done\n"
 
 
 END_OF_CHILD = f"""

@@ -15,10 +15,10 @@ that cannot be written.)
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import itertools
 import linecache
+import logging  # noqa: F401  # Numba's compiler logs. Its hook for forks must stand before ours, to take its lock after ours
 import os
 import signal
 import sys
@@ -171,11 +171,30 @@ def _interrupts_deferred() -> Iterator[None]:
             handler(*received[-1])
 
 
-@functools.cache
 def _compiler_lock() -> Any:
-    """Numba's lock around its compiler, re-entrant. A fork waits for it, so that no child begins amid a compilation."""
-    from numba.core.compiler_lock import global_compiler_lock as lock
+    """Numba's lock around its compiler, re-entrant."""
+    from numba.core.compiler_lock import global_compiler_lock
 
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
-    return lock
+    return global_compiler_lock
+
+
+_held_for_fork: list[Any] = []
+
+
+def _before_fork() -> None:
+    """Wait until no other thread imports Numba or compiles: in the child it would never come to its end."""
+    if "numba" in sys.modules:
+        import numba  # noqa: F401
+
+        lock = _compiler_lock()
+        lock.acquire()
+        _held_for_fork.append(lock)
+
+
+def _after_fork() -> None:
+    while _held_for_fork:
+        _held_for_fork.pop().release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
