@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from scipy.special import ndtr
 
 import numgrad as ng
 
@@ -81,6 +80,8 @@ def huber_loop_gradients(pred, target, out, slope):
 # Black and Scholes ----------------------------------------------------------------------------------------------------
 def call_numpy(spot: np.ndarray, strike: np.ndarray, rate: np.ndarray, sigma: np.ndarray, t: np.ndarray) -> np.ndarray:
     """The price by NumPy and SciPy."""
+    from scipy.special import ndtr
+
     spread = sigma * np.sqrt(t)
     d1 = (np.log(spot / strike) + (rate + 0.5 * sigma * sigma) * t) / spread
     return spot * ndtr(d1) - strike * np.exp(-rate * t) * ndtr(d1 - spread)
@@ -90,6 +91,8 @@ def call_numpy_gradients(
     spot: np.ndarray, strike: np.ndarray, rate: np.ndarray, sigma: np.ndarray, t: np.ndarray
 ) -> Arrays:
     """The price and the five greeks, what they share computed once."""
+    from scipy.special import ndtr
+
     root = np.sqrt(t)
     spread = sigma * root
     d1 = (np.log(spot / strike) + (rate + 0.5 * sigma * sigma) * t) / spread
