@@ -243,6 +243,18 @@ def test_kernels_work_where_none_can_be_written(root, monkeypatch, call, number)
     assert not files(root, entries.UNFINISHED)
 
 
+def test_a_file_that_is_in_use_on_windows(root, monkeypatch):
+    """There a file cannot be replaced while another process reads it. It says the same, so nothing is lost."""
+
+    def refuse(source, target):
+        shutil.copy(source, target)  # another process was first
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    assert compiled(5)(1) == 6
+    assert (len(files(root)), files(root, entries.UNFINISHED)) == (1, {})
+
+
 def test_a_disk_that_fills_up_while_a_kernel_is_written(root, monkeypatch):
     class Full:
         def __init__(self, file):
@@ -258,6 +270,7 @@ def test_a_disk_that_fills_up_while_a_kernel_is_written(root, monkeypatch):
             self.file.write(data[:100])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    assert place.directory() is not None
     original = os.fdopen
     monkeypatch.setattr(os, "fdopen", lambda *args: Full(original(*args)))
     with one_warning(NOT_KEPT):

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel_cache import POSIX, compiled, empty_place, files
-from processes import HANG, count, environment
+from kernel_cache import POSIX, compiled, empty_place, files, modes
+from processes import HANG, MODES_HOLD, count, environment, obey_modes
 
 from numgrad.kernels import OPS
 from numgrad.kernels.cache import __main__ as cli
@@ -122,6 +122,22 @@ def test_the_command_says_why_a_place_is_not_used(root, capsys):
     directory.chmod(0o777)
     assert cli.main([]) == cli.main(["--warm"]) == 1
     assert capsys.readouterr().err.count("can be written by other users") == 2
+
+
+@MODES_HOLD
+def test_nothing_is_compiled_ahead_where_it_cannot_be_kept(root):
+    place.opened(root / place.environment().key)
+    with modes([*root.iterdir(), root], 0o500):
+        done = subprocess.run(
+            [sys.executable, "-m", "numgrad.kernels.cache", "--warm", "--ops", "exp"],
+            env=environment(NUMGRAD_CACHE_DIR=str(root)),
+            capture_output=True,
+            text=True,
+            timeout=HANG,
+            preexec_fn=obey_modes,
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "cannot be written" in done.stderr
 
 
 def test_the_tasks_cover_the_table():

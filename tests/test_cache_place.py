@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -9,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from kernel_cache import NO_PLACE, POSIX, compiled, empty_place, files, forget, one_warning
-from processes import output
+from kernel_cache import NO_PLACE, POSIX, REPAIRED, compiled, empty_place, files, forget, modes, one_warning
+from processes import MODES_HOLD, obey_modes, output
 
 from numgrad.kernels.cache import entries, place
 
@@ -61,6 +62,16 @@ def test_without_a_home_kernels_live_in_the_process(home, monkeypatch, where):
         assert compiled(5)(1) == 6
     assert not os.path.exists("/nonexistent"), "nobody's home is made"
     forget()
+
+
+@POSIX
+@pytest.mark.parametrize("where", ["", "relative", "~"])
+def test_a_home_is_no_part_of_the_working_directory(home, monkeypatch, where):
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("HOME", where)
+    (home / (where or "empty")).mkdir()
+    with pytest.raises(FileNotFoundError, match="no home directory"):
+        place.root()
 
 
 @pytest.mark.parametrize("name", ["with space", "line\nbreak", "quote'\"", "ünïcödé", os.fsdecode(b"\xff\xfe"), "%d{}"])
@@ -194,6 +205,39 @@ def test_a_link_to_ones_own_directory(exposed, monkeypatch):
 
 
 @POSIX
+def test_a_link_that_comes_while_the_way_is_checked_is_refused(exposed, monkeypatch):
+    """Whoever can make it can change it later, when the directory that it led to has been found safe."""
+    (exposed / "own").mkdir(mode=0o700)
+    (exposed / "cache").symlink_to(exposed / "own")
+    monkeypatch.setattr(os.path, "realpath", lambda path: path)  # as if it came right after the links were followed
+    with pytest.raises(PermissionError, match="a link"):
+        place.opened(exposed / "cache" / "inner")
+
+
+@NEEDS_ROOT
+def test_an_entry_that_another_user_has_put_there_is_not_read(root, monkeypatch):
+    """It may lie there since a time when the directory's modes let them."""
+    compiled(5)
+    (path,) = root.rglob(f"*{entries.SUFFIX}")
+    os.chown(path, NOBODY, NOBODY)
+    monkeypatch.setattr(entries, "_linked", None)  # nothing of it is run
+    forget()
+    with one_warning(REPAIRED):
+        assert compiled(5)(1) == 6
+    assert path.stat().st_uid == 0
+
+
+@NEEDS_ROOT
+def test_who_one_is_is_who_one_acts_as(exposed, monkeypatch):
+    """A program that was started by one user and acts as another (setuid) trusts the latter."""
+    place.opened(exposed / "cache")
+    os.chown(exposed / "cache", NOBODY, NOBODY)
+    monkeypatch.setattr(os, "getuid", lambda: NOBODY)
+    with pytest.raises(PermissionError, match="belongs to another user"):
+        place.opened(exposed / "cache")
+
+
+@POSIX
 def test_no_link_is_followed_twice(exposed):
     (exposed / "real").mkdir(mode=0o700)
     (exposed / "link").symlink_to(exposed / "real")
@@ -272,6 +316,86 @@ def test_an_environment_out_of_use_is_deleted_when_a_new_one_comes(root):
     assert not old.exists()
     assert recent.exists()
     assert list(foreign.iterdir())
+
+
+def test_a_disk_that_is_full_when_the_directory_is_made(root, monkeypatch):
+    """It must not leave a directory behind that `--clear` does not know again."""
+    original = os.fdopen
+
+    def full(*args, **kwargs):
+        original(*args, **kwargs).close()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdopen", full)
+        with one_warning(NO_PLACE):
+            assert compiled(5)(1) == 6
+    assert not [path for path in root.rglob("*") if path.is_file()]
+    forget()
+    compiled(5)
+    (listing,) = place.listings(root)
+    assert len(listing.kernels) == 1
+
+
+@pytest.mark.parametrize("text", [b"", b"Signature: 8a477f5", b"\xff\xfe"])
+def test_a_damaged_tag_is_mended(root, text):
+    compiled(5)
+    (path,) = root.iterdir()
+    (path / place.TAG).write_bytes(text)
+    assert not list(place.listings(root))
+    forget()
+    compiled(5)
+    assert [listing.description for listing in place.listings(root)] == [place.environment().description]
+
+
+def test_clearing_may_be_stopped_at_any_point(root, monkeypatch):
+    for value in range(2):
+        compiled(value)
+    (listing,) = place.listings(root)
+    (listing.path / f"a{entries.UNFINISHED}").write_bytes(b"")
+    unlink = Path.unlink
+    for allowed in (0, 1, 1, 1):
+        (listing,) = place.listings(root)  # what is left is known as ours
+        budget = iter(range(allowed))
+
+        def stopped(path, missing_ok=False, budget=budget):
+            if next(budget, None) is None:
+                raise KeyboardInterrupt
+            unlink(path, missing_ok)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                listing.clear()
+    (listing,) = place.listings(root)
+    listing.clear()
+    assert list(root.iterdir()) == []
+
+
+def test_an_environment_that_cannot_be_deleted_is_no_obstacle(root, monkeypatch):
+    """Such as one that root has made, in a container that had this place mounted."""
+    old = root / ("0" * 16)
+    place.opened(old)
+    long_ago = time.time() - (place.UNUSED_DAYS + 1) * 86400
+    os.utime(old, (long_ago, long_ago))
+
+    def refuse(path, missing_ok=False):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert compiled(5)(1) == 6
+    assert len(files(root)) == 1
+
+
+@MODES_HOLD
+def test_an_environment_that_cannot_be_looked_at_is_no_obstacle(root):
+    place.opened(root / ("0" * 16))
+    code = "import numgrad as ng; assert (ng.ones(2) / 2).tolist() == [0.5, 0.5]"
+    code += "; from numgrad.kernels.cache import __main__; print(__main__.main(['--clear']), __main__.main([]))"
+    with modes([root / ("0" * 16)], 0):
+        printed = output(code, popen={"preexec_fn": obey_modes})
+    assert "deleted     1 kernels" in printed.replace("deleted 1", "deleted     1")
+    assert printed.endswith("0 0\n")
 
 
 def test_use_keeps_an_environment(root):

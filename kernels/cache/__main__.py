@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -73,6 +74,8 @@ def clear(root: Path) -> int:
 def compile_ahead(root: Path, dtypes: Sequence[str], ops: Sequence[str] | None) -> int:
     """Compile the kernels of the op table, with a bar that shows how far it is and for how much longer."""
     directory = place.opened(root / place.environment().key)
+    if not os.access(directory, os.W_OK):
+        raise PermissionError(f"{directory} cannot be written, so nothing that is compiled could be kept")
     before = set(directory.iterdir())
     start = time.perf_counter()
     tasks = warm.tasks(dtypes, ops)

@@ -31,7 +31,10 @@ def read(directory: Path, key: str) -> Callable[..., Any] | None:
     """
     path = directory / f"{key}{SUFFIX}"
     try:
-        return _linked(_content(path.read_bytes(), key))
+        with path.open("rb") as file:
+            if is_of_another_user(os.fstat(file.fileno())):  # put there when the directory's modes let them, perhaps
+                raise PermissionError("it belongs to another user")
+            return _linked(_content(file.read(), key))
     except FileNotFoundError:
         return None
     except Exception as error:  # OSError, or whatever unpickling finds
@@ -45,14 +48,29 @@ def write(directory: Path, key: str, result: Any) -> None:
     from numba.core.serialize import dumps
 
     payload = dumps(result._reduce())
-    handle, temporary = tempfile.mkstemp(dir=directory, prefix=key, suffix=UNFINISHED)
+    write_file(directory / f"{key}{SUFFIX}", _MAGIC + _digest(key, payload) + payload)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file, so that others see all of it or nothing. Raises OSError."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=UNFINISHED)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + _digest(key, payload) + payload)
-        os.replace(temporary, directory / f"{key}{SUFFIX}")
-    except BaseException:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, PermissionError) and path.is_file():
+            return  # on Windows: another process was first, and a third reads what it wrote
         raise
+
+
+def is_of_another_user(status: os.stat_result) -> bool:
+    """Whether a file belongs neither to this user nor to the system's administrator.
+
+    That is whoever owns `/`: root, or what a user namespace shows in its stead.
+    """
+    return hasattr(os, "geteuid") and status.st_uid not in (os.geteuid(), os.stat("/").st_uid)
 
 
 def _content(data: bytes, key: str) -> bytes:

@@ -7,6 +7,7 @@ user's directory for caches.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -64,8 +65,8 @@ def _user_caches() -> str:
     if os.path.isabs(base):  # its specification: others are to be ignored
         return base
     home = os.path.expanduser("~")
-    if home == "/" or not os.path.isdir(home):  # a daemon's, or one that was never made
-        raise FileNotFoundError(f"the home directory {home!r} is none")
+    if home == "/" or not os.path.isabs(home) or not os.path.isdir(home):  # a daemon's, or one that was never made
+        raise FileNotFoundError(f"there is no home directory: it would be {home!r}")
     return os.path.join(home, ".cache")
 
 
@@ -78,8 +79,8 @@ def opened(path: Path) -> Path:
     _check(path, make=True)
     if not os.access(path, os.W_OK):
         return path
-    if not (path / TAG).exists():
-        (path / TAG).write_text(_TAG_TEXT.format(environment=environment().description), encoding="utf-8")
+    if _description(path) is None:
+        entries.write_file(path / TAG, _TAG_TEXT.format(environment=environment().description).encode())
         _discard_unused(path.parent)
     elif time.time() - path.stat().st_mtime > 86400:
         os.utime(path)  # `_discard_unused` looks at it
@@ -98,18 +99,19 @@ def _check(path: Path, make: bool) -> None:
             if not make:
                 return
             part.mkdir(mode=0o700, exist_ok=True)  # of every directory on the way; `parents=True` would obey the umask
-        if not hasattr(os, "getuid"):
+        if not hasattr(os, "geteuid"):
             continue
-        status = part.stat()
+        status = part.lstat()
+        if stat.S_ISLNK(status.st_mode):  # it was made since the links were followed
+            raise PermissionError(f"{part} is a link that somebody has just made")
         if part == path or not sheltered:
             _refuse_others(part, status, shared=part != path)
-        sheltered = sheltered or (status.st_uid == os.getuid() and not status.st_mode & (stat.S_IXGRP | stat.S_IXOTH))
+        sheltered = sheltered or (status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IXGRP | stat.S_IXOTH))
 
 
 def _refuse_others(path: Path, status: os.stat_result, shared: bool) -> None:
     """Raise PermissionError when another user can change a directory; in a `shared` one, what is ours in it."""
-    # Whoever owns `/` is the system's administrator: root, or what a user namespace shows in its stead.
-    if status.st_uid not in (os.getuid(), os.stat("/").st_uid):
+    if entries.is_of_another_user(status):
         raise PermissionError(f"{path} belongs to another user")
     if not status.st_mode & _OTHERS:
         return
@@ -126,7 +128,7 @@ def _is_private_group(gid: int) -> bool:
     import pwd
 
     try:
-        group, name = grp.getgrgid(gid), pwd.getpwuid(os.getuid()).pw_name
+        group, name = grp.getgrgid(gid), pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return False
     return group.gr_name == name and not set(group.gr_mem) - {name}
@@ -177,7 +179,7 @@ class Listing:
     path: Path
     description: str
     kernels: list[Path]
-    others: list[Path]  # the tag, and what a killed process left half written
+    others: list[Path]  # what a killed process left half written, and the tag, by which this is known to be ours
 
     @property
     def size(self) -> int:
@@ -204,17 +206,25 @@ def _size(path: Path) -> int:
 def listings(path: Path) -> Iterator[Listing]:
     """The environments under a `root()`: directories that numgrad has made, by their tags."""
     for found in sorted(path.iterdir()) if path.is_dir() else []:
-        tag = found / TAG
-        if not re.fullmatch("[0-9a-f]{16}", found.name) or not tag.is_file():
-            continue
-        described = re.search("numgrad compiled for: (.*)", tag.read_text(encoding="utf-8", errors="replace"))
-        if described:
+        described = _description(found) if re.fullmatch("[0-9a-f]{16}", found.name) else None
+        if described is not None:
             kernels = sorted(found.glob(f"*{entries.SUFFIX}"))
-            yield Listing(found, described[1], kernels, [tag, *found.glob(f"*{entries.UNFINISHED}")])
+            yield Listing(found, described, kernels, [*found.glob(f"*{entries.UNFINISHED}"), found / TAG])
+
+
+def _description(path: Path) -> str | None:
+    """What the tag of an environment's directory says; None if it says nothing to us."""
+    try:
+        text = (path / TAG).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    described = re.search("numgrad compiled for: (.*)", text)
+    return described and described[1]
 
 
 def _discard_unused(path: Path) -> None:
     """Clear environments that no process has used of late: an upgrade of anything makes a new one."""
     for listing in listings(path):
-        if time.time() - listing.path.stat().st_mtime > UNUSED_DAYS * 86400:
-            listing.clear()
+        with contextlib.suppress(OSError):  # some may be another user's: of a container, say
+            if time.time() - listing.path.stat().st_mtime > UNUSED_DAYS * 86400:
+                listing.clear()
