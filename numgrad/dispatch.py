@@ -21,7 +21,7 @@ from .device import PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernels import cpu, threads
 from .kernels.array import Array, contiguous_strides, dense_array, elementwise_strides, is_contiguous
-from .kernels.cpu import SPLIT, empty_flat
+from .kernels.cpu import SPLIT, empty_flat, empty_small
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
 from .kernels.unbroadcast import cloned
 from .operands import (
@@ -101,10 +101,11 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
             return _elementwise(op, (first, second), None)
         recorded = first._requires_grad or first._view is not None
     dtype = plan.dtype
-    flat = empty_flat(len(x), dtype)
     if len(x) < SPLIT:
+        flat = empty_small(len(x), dtype)
         plan.kernel(x, y, flat)
     else:
+        flat = empty_flat(len(x), dtype)
         threads.run(plan.kernel, (x, y, flat), len(x))
     result = dense_array(flat, dtype, a.shape, a.strides)
     where = first._device
@@ -174,10 +175,11 @@ def unary(op: ElementwiseOp, first: Any) -> Any:
     if x is None or plan is None:
         return _elementwise(op, (first,), None)
     dtype = plan.dtype
-    flat = empty_flat(len(x), dtype)
     if len(x) < SPLIT:
+        flat = empty_small(len(x), dtype)
         plan.kernel(x, flat)
     else:
+        flat = empty_flat(len(x), dtype)
         threads.run(plan.kernel, (x, flat), len(x))
     result = dense_array(flat, dtype, a.shape, a.strides)
     where = first._device
