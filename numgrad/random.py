@@ -74,7 +74,12 @@ def initial_seed() -> int:
 def draw(
     kind: str, size: tuple[int, ...], dtype: Any, where: Any, generator: Generator | None, low: int = 0, high: int = 0
 ) -> Any:
-    """A tensor of random items: "uniform" in [0, 1), "normal" (0, 1), or "integers" in [low, high)."""
+    """A tensor of random items: "uniform" in [0, 1), "normal" (0, 1), or "integers" in [low, high).
+
+    Halves are drawn as float32.
+    """
+    if dtype.is_floating_point and dtype.itemsize == 2:
+        return draw(kind, size, dtypes.float32, where, generator, low, high).to(dtype)
     source = default_generator if generator is None else generator
     count = math.prod(size)
     target = CPU if where is None else device(where).concrete()
