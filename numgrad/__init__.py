@@ -11,7 +11,7 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 
 # ruff: noqa: I001  (submodules first: a public name such as `dtype` hides the module of that name from `from . import`)
 from . import dtype as _dtypes
-from . import autograd, cuda, nn, ops, optim, testing
+from . import autograd, cuda, nn, ops, optim, random, testing
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
@@ -19,7 +19,15 @@ from .interop import as_tensor, from_numpy, tensor
 from .limits import finfo, iinfo
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from .printing import set_printoptions
-from .random import Generator, initial_seed, manual_seed, rand, rand_like, randint, randn, randn_like, seed
+from .random import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from .size import Size
 from .tensor import Tensor
 from .kernels.scalar_ir import DifferentiationError

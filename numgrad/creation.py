@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from . import dtype as dtypes
@@ -77,19 +78,24 @@ def _fill_number(name: str, value: Any) -> Any:
     return value
 
 
+def in_layout_of(x: Any, make: Callable[[tuple[int, ...]], Any]) -> Any:
+    """A tensor of the shape and, as PyTorch's `*_like`, in the layout of `x`, from `make(shape)`, a contiguous one."""
+    array = x._array
+    order = None if array.is_contiguous() else dense_order(array.shape, array.strides)
+    if order is None:
+        return make(array.shape)
+    # Made in the memory order of x, then seen in its order of dimensions.
+    made = make(tuple(array.shape[d] for d in order))
+    inverse = tuple(order.index(d) for d in range(len(order)))
+    return dispatch(views.permute, (made,), (inverse,)).detach()
+
+
 def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
     if x.__class__ not in CLASSES:
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     dtype = x.dtype if dtype is None else dtype
     where = x._device if where is None else where
-    array = x._array
-    order = None if array.is_contiguous() else dense_order(array.shape, array.strides)
-    if order is None:
-        return _filled(name, array.shape, value, dtype, where, requires_grad)
-    # As PyTorch, in the layout of the input: made in its memory order, then seen in its order of dimensions.
-    made = _filled(name, tuple(array.shape[d] for d in order), value, dtype, where, False)
-    inverse = tuple(order.index(d) for d in range(len(order)))
-    return dispatch(views.permute, (made,), (inverse,)).detach()._mark_leaf(requires_grad)
+    return in_layout_of(x, lambda shape: _filled(name, shape, value, dtype, where, False))._mark_leaf(requires_grad)
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:

@@ -1,21 +1,31 @@
-"""Random tensors from a counter-based generator: the same numbers on every device and for any number of threads."""
+"""Generators of random numbers: the same numbers on every device and for any number of threads.
+
+A generator is a seed and how far its stream has been drawn, and nothing else: see `numgrad.kernels.philox`.
+"""
 
 from __future__ import annotations
 
-import math
 import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from . import dtype as dtypes
-from .autograd.variable import wrap
-from .creation import as_dtype, sizes
-from .device import CPU, device
-from .kernels import philox
+from . import interop
+from .autograd.variable import CLASSES
+from .device import device as Device
 from .kernels.locks import fork_safe_lock
+
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+DEFAULT_SEED = 67280421310721  # PyTorch's
+STATE_BYTES = 16
 
 
 class Generator:
     """A stream of random numbers: a seed, and how far the stream has been drawn.
+
+    Draws of several threads from one generator are safe, and take disjoint parts of the stream.
 
     Example:
         >>> import numgrad as ng
@@ -25,14 +35,26 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        self._seed = 67280421310721  # PyTorch's default seed
+        self._device = Device(device).concrete()
+        self._seed = DEFAULT_SEED
         self._counter = 0
         self._lock = fork_safe_lock()
 
+    @property
+    def device(self) -> Device:
+        """Where the tensors drawn from it are."""
+        return self._device
+
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream of `seed` from its beginning."""
-        self._seed = int(seed) % 2**64
-        self._counter = 0
+        """Start the stream of `seed` from its beginning.
+
+        Raises RuntimeError for anything but an int, ValueError beyond 64 bits. A negative seed counts from 2**64.
+        """
+        if not isinstance(seed, int):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError("Overflow when unpacking long long")
+        self._set(seed % 2**64, 0)
         return self
 
     def seed(self) -> int:
@@ -45,24 +67,85 @@ class Generator:
         """The seed of the stream."""
         return self._seed
 
+    def get_state(self) -> Any:
+        """Seed and position as a uint8 tensor of 16 items, for `set_state`."""
+        with self._lock:
+            state = self._seed.to_bytes(8, "little") + self._counter.to_bytes(8, "little")
+        return interop.tensor(list(state), dtype=dtypes.uint8)
+
+    def set_state(self, new_state: Any) -> Generator:
+        """Go to where another generator, or this one, was when it gave `new_state`.
+
+        Raises TypeError for anything but a uint8 tensor, RuntimeError for one of another size.
+        """
+        if new_state.__class__ not in CLASSES:
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not dtypes.uint8 or new_state._device.type != "cpu":
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if new_state.numel() != STATE_BYTES:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size to be "
+                f"{new_state.numel()}"
+            )
+        state = bytes(new_state.tolist())
+        self._set(int.from_bytes(state[:8], "little"), int.from_bytes(state[8:], "little"))
+        return self
+
+    def clone_state(self) -> Generator:
+        """A new generator at the same place of the same stream."""
+        with self._lock:
+            return _restored(str(self._device), self._seed, self._counter)
+
     def advance(self, positions: int) -> tuple[int, int]:
         """Reserve `positions` blocks of the stream: (seed, counter of the first)."""
         with self._lock:
-            counter = self._counter
-            self._counter += positions
-        return self._seed, counter
+            seed, counter = self._seed, self._counter
+            self._counter = (counter + positions) % 2**64
+        return seed, counter
+
+    def _set(self, seed: int, counter: int) -> None:
+        with self._lock:
+            self._seed, self._counter = seed, counter
+
+    def __reduce__(self) -> tuple[Callable[..., Generator], tuple[Any, ...]]:
+        with self._lock:
+            return _restored, (str(self._device), self._seed, self._counter)
 
 
-default_generator = Generator()
+def _restored(device: str, seed: int, counter: int) -> Generator:
+    """A generator from its pickle."""
+    made = Generator(device)
+    made._set(seed, counter)
+    return made
 
 
-def manual_seed(seed: int) -> Generator:
-    """Seed the default generator and return it."""
-    return default_generator.manual_seed(seed)
+default_generator = Generator()  # for tensors on every device: one seed gives the same numbers everywhere
+
+
+def chosen(generator: Any, where: Device, name: str) -> Generator:
+    """The generator of a draw of the function `name` on a device: the given one, or the default.
+
+    Raises TypeError when it is none, RuntimeError when it is one for another device.
+    """
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
+        raise TypeError(f"{name}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    if generator._device.type != where.type:
+        raise RuntimeError(f"Expected a '{where.type}' device type for generator but found '{generator._device.type}'")
+    return generator
+
+
+def manual_seed(seed: Any) -> Generator:
+    """Seed the default generator, from which tensors on every device are drawn, and return it.
+
+    Raises ValueError for what is no number, and beyond 64 bits.
+    """
+    return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
-    """Seed the default generator from the operating system."""
+    """Seed the default generator from the operating system, and return the seed."""
     return default_generator.seed()
 
 
@@ -71,86 +154,42 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def draw(
-    kind: str, size: tuple[int, ...], dtype: Any, where: Any, generator: Generator | None, low: int = 0, high: int = 0
-) -> Any:
-    """A tensor of random items: "uniform" in [0, 1), "normal" (0, 1), or "integers" in [low, high).
+def get_rng_state() -> Any:
+    """Where the default generator is, as a uint8 tensor."""
+    return default_generator.get_state()
 
-    Halves are drawn as float32.
+
+def set_rng_state(new_state: Any) -> None:
+    """Set the default generator to a state from `get_rng_state`. Errors are those of `Generator.set_state`."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(
+    devices: Iterable[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
+) -> Iterator[None]:
+    """Put the default generator back, at the end of a `with` block, to where it was at its beginning.
+
+    Every device draws from that one generator, so `devices` and `device_type` select nothing. With `enabled=False`
+    nothing is done.
+
+    Example:
+        >>> import numgrad as ng
+        >>> with ng.random.fork_rng():
+        ...     first = ng.rand(3)
+        >>> bool((first == ng.rand(3)).all())
+        True
     """
-    if dtype.is_floating_point and dtype.itemsize == 2:
-        return draw(kind, size, dtypes.float32, where, generator, low, high).to(dtype)
-    source = default_generator if generator is None else generator
-    count = math.prod(size)
-    target = CPU if where is None else device(where).concrete()
-    start, counter = source.advance(philox.positions(kind, dtype.numpy, count))
-    values = philox.draw(kind, dtype.numpy, count, start, counter, low, high)
-    return wrap(target.kernels().from_host(values.reshape(size), target.hardware), target)
-
-
-def _float_dtype(name: str, dtype: Any) -> Any:
-    wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
-    if not wanted.is_floating_point:
-        raise NotImplementedError(f"random draws of dtype {wanted!r}: use randint, or draw floats and convert them")
-    return wanted
-
-
-def rand(
-    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Any:
-    """Numbers drawn evenly from [0, 1)."""
-    out = draw("uniform", sizes("rand", size), _float_dtype("rand", dtype), device, generator)
-    return out._mark_leaf(requires_grad)
-
-
-def randn(
-    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Any:
-    """Numbers drawn from the normal distribution with mean 0 and variance 1."""
-    out = draw("normal", sizes("randn", size), _float_dtype("randn", dtype), device, generator)
-    return out._mark_leaf(requires_grad)
-
-
-def randint(
-    low: Any,
-    high: Any = None,
-    size: Any = None,
-    *,
-    generator: Generator | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Any:
-    """Integers drawn evenly from [low, high): `randint(high, size)` or `randint(low, high, size)`.
-
-    Raises RuntimeError for an empty range.
-    """
-    if size is None:
-        low, high, size = 0, low, high
-    if high is None or size is None:
-        raise TypeError("randint(): needs high and size: randint(high, size) or randint(low, high, size)")
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    out = draw("integers", sizes("randint", (size,)), dtypes.int64, device, generator, low, high)
-    wanted = dtypes.int64 if dtype is None else as_dtype(dtype, "randint")
-    return (out if wanted is dtypes.int64 else out.to(wanted))._mark_leaf(requires_grad)
-
-
-def rand_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """`rand` with the shape, dtype and device of `input`."""
-    return rand(
-        input._array.shape,
-        dtype=dtype or input.dtype,
-        device=input._device if device is None else device,
-        requires_grad=requires_grad,
-    )
-
-
-def randn_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """`randn` with the shape, dtype and device of `input`."""
-    return randn(
-        input._array.shape,
-        dtype=dtype or input.dtype,
-        device=input._device if device is None else device,
-        requires_grad=requires_grad,
-    )
+    del devices, _caller, _devices_kw, device_type
+    if not enabled:
+        yield
+        return
+    state = default_generator.clone_state()
+    try:
+        yield
+    finally:
+        default_generator._set(state._seed, state._counter)

@@ -439,18 +439,6 @@ class Tensor(Variable):
             requires_grad=requires_grad,
         )
 
-    def uniform_(self, a: builtins.float = 0.0, b: builtins.float = 1.0, *, generator: Any = None) -> Any:
-        """Fill with numbers drawn evenly from [a, b)."""
-        from .random import draw
-
-        return self.copy_(draw("uniform", self._array.shape, self.dtype, self._device, generator) * (b - a) + a)
-
-    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Any = None) -> Any:
-        """Fill with numbers drawn from a normal distribution."""
-        from .random import draw
-
-        return self.copy_(draw("normal", self._array.shape, self.dtype, self._device, generator) * std + mean)
-
     # ------------------------------------------------------------------------------------------ looking
     def __repr__(self) -> str:
         grad_fn = self.grad_fn

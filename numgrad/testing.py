@@ -21,7 +21,8 @@ from .autograd import grad, no_grad
 from .autograd.variable import CLASSES
 from .dtype import float32, float64
 from .interop import items
-from .random import Generator, randn
+from .ops import randn
+from .random import Generator
 
 _TOLERANCES = {float32: (1.3e-6, 1e-5), float64: (1e-7, 1e-7)}  # rtol, atol; other dtypes must be equal
 
@@ -333,7 +334,7 @@ def _float_outputs(values: Any) -> tuple[Any, ...]:
 
 
 def _random_like(x: Any, generator: Generator) -> Any:
-    return randn(x.shape, generator=generator, dtype=x.dtype, device=x.device)
+    return randn(x.shape, generator=generator, dtype=x.dtype).to(device=x.device)
 
 
 def _moved(x: Any, direction: Any, step: float) -> Any:

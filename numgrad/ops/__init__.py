@@ -1,5 +1,7 @@
 """Public functions on tensors: composites of the table's ops, and those made from the table. No kernels here."""
 
+# ruff: noqa: F401  (all functions here are public)
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import add, pow, rsub, sub, where
@@ -11,6 +13,19 @@ from .linalg import addmm, bmm, dot, matmul, mm, mv
 from .losses import log_softmax, nll_loss
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
 from .rounding import copysign, div, floor_divide, fmod, heaviside, remainder, round
+from .sampling import (
+    bernoulli,
+    multinomial,
+    normal,
+    poisson,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+)
 from .shaping import (
     as_strided,
     cat,
@@ -37,83 +52,4 @@ globals().update(FUNCTIONS)
 
 divide = true_divide = div
 
-__all__ = [
-    "add",
-    "addcdiv",
-    "addcmul",
-    "addmm",
-    "all",
-    "allclose",
-    "amax",
-    "amin",
-    "aminmax",
-    "any",
-    "argmax",
-    "argmin",
-    "as_strided",
-    "bmm",
-    "cat",
-    "clamp",
-    "clamp_max",
-    "clamp_min",
-    "clip",
-    "copysign",
-    "count_nonzero",
-    "div",
-    "divide",
-    "dot",
-    "equal",
-    "flatten",
-    "is_complex",
-    "is_floating_point",
-    "is_nonzero",
-    "is_signed",
-    "is_tensor",
-    "float_power",
-    "floor_divide",
-    "fmod",
-    "heaviside",
-    "isclose",
-    "lerp",
-    "log_softmax",
-    "logsumexp",
-    "matmul",
-    "max",
-    "mean",
-    "min",
-    "mm",
-    "mv",
-    "nan_to_num",
-    "nanmean",
-    "nansum",
-    "narrow",
-    "nll_loss",
-    "norm",
-    "numel",
-    "permute",
-    "positive",
-    "pow",
-    "prod",
-    "remainder",
-    "reshape",
-    "result_type",
-    "round",
-    "rsub",
-    "select",
-    "square",
-    "squeeze",
-    "stack",
-    "std",
-    "std_mean",
-    "sub",
-    "sum",
-    "t",
-    "transpose",
-    "true_divide",
-    "unsqueeze",
-    "var",
-    "var_mean",
-    "where",
-    "xlogy",
-    *FUNCTIONS,
-]
+__all__ = [name for name, value in globals().items() if isinstance(value, FunctionType) and not name.startswith("_")]

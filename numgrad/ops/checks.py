@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..autograd.variable import CLASSES
@@ -25,3 +26,18 @@ def check_bool(name: str, argument: str, value: Any) -> None:
     """Raise TypeError when an argument of the function `name` is no bool."""
     if not isinstance(value, bool):
         raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type(value).__name__}")
+
+
+def invalid_combination(
+    name: str, given: Sequence[Any], named: Mapping[str, Any], signatures: Sequence[str]
+) -> TypeError:
+    """PyTorch's error for arguments that fit none of the signatures of the function `name`."""
+    kinds = [_kind(value) for value in given] + [f"{key}={_kind(value)}" for key, value in named.items()]
+    expected = "".join(f" * {signature}\n" for signature in signatures)
+    return TypeError(
+        f"{name}() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected one of:\n{expected}"
+    )
+
+
+def _kind(value: Any) -> str:
+    return "Tensor" if value.__class__ in CLASSES else type(value).__name__

@@ -10,7 +10,21 @@ from ..dispatch import dispatch, operator
 from ..interop import as_operand
 from ..kernels import arithmetic as table
 from ..kernels import comparison, logic
-from . import arithmetic, bounds, casts, combined, extrema, linalg, losses, reductions, rounding, shaping, statistics
+from . import (
+    arithmetic,
+    bounds,
+    casts,
+    combined,
+    extrema,
+    in_place_draws,
+    linalg,
+    losses,
+    reductions,
+    rounding,
+    sampling,
+    shaping,
+    statistics,
+)
 from .table import bind_methods
 
 FUNCTIONS = (
@@ -25,6 +39,9 @@ FUNCTIONS = (
     (losses, ("log_softmax",)),
     (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
     (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),
+    (sampling, ("bernoulli", "multinomial")),
+    (in_place_draws, ("uniform_", "normal_", "log_normal_", "exponential_", "geometric_", "cauchy_")),
+    (in_place_draws, ("random_", "bernoulli_")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
 
