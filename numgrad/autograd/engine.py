@@ -14,7 +14,7 @@ from typing import Any
 from ..kernels.array import Array
 from ..kernels.backends import backend
 from ..kernels.locks import fork_safe_lock
-from ..kernels.unbroadcast import accumulate, cloned, private_copy, unbroadcast
+from ..kernels.unbroadcast import accumulate, cloned, unbroadcast
 from . import anomaly, grad_mode
 from .hooks import Hooks, run_accumulated_hooks, run_node_hooks, run_tensor_hooks
 from .node import AccumulateGrad, Node, gradient_edge
@@ -210,7 +210,7 @@ class _Pass:
 
     def _taken_back(self, g: Any, lent: Any, result: Any) -> Any:
         """The gradient that travels on, after hooks were lent a tensor for `g` and left `result`."""
-        if result is lent and not lent._array.version:
+        if result is lent and (lent is None or not lent._array.version):
             return g
         if self.graph or result is None:
             return result
@@ -219,19 +219,21 @@ class _Pass:
 
     def _run_prehooks(self, node: Node, hooks: Hooks, g: Any) -> Any:
         slots = [g] if node.outputs == 1 else g
-        lent = tuple(None if x is None else lend(x, node.device) for x in slots)
+        given = [slots[k] for k in node.results]
+        lent = _lend_all(given, node)
         results = run_node_hooks(hooks.before, lent)
-        found = [self._taken_back(*three) for three in zip(slots, lent, results, strict=True)]
-        return found[0] if node.outputs == 1 else found
+        for k, *three in zip(node.results, given, lent, results, strict=True):
+            slots[k] = self._taken_back(*three)
+        return slots[0] if node.outputs == 1 else slots
 
     def _run_posthooks(self, node: Node, hooks: Hooks, results: Sequence[Any], g: Any) -> Sequence[Any]:
         slots = [g] if node.outputs == 1 else g
-        gradients = tuple(None if x is None else lend(x, node.device) for x in slots)
         operands = node.operands
         given = [results[i] for i in operands]
-        lent = tuple(None if x is None else lend(x, node.device) for x in given)
+        lent = _lend_all(given, node)
+        replaced = run_node_hooks(hooks.after, lent, _lend_all([slots[k] for k in node.results], node))
         found = list(results)
-        for i, *three in zip(operands, given, lent, run_node_hooks(hooks.after, lent, gradients), strict=True):
+        for i, *three in zip(operands, given, lent, replaced, strict=True):
             found[i] = self._taken_back(*three)
         return found
 
@@ -321,10 +323,14 @@ def lend(g: Any, where: Any) -> Any:
     That is a copy where others may see the memory, at the same place in the graph.
     """
     if isinstance(g, Array):
-        lent = wrap(private_copy(g) if g.shared else g, where)
+        lent = wrap(cloned(g) if g.shared else g, where)
         g.shared = True
         return lent
-    return wrap(private_copy(g._array), g._device, gradient_edge(g))
+    return wrap(cloned(g._array), g._device, gradient_edge(g))
+
+
+def _lend_all(gradients: Sequence[Any], node: Node) -> tuple[Any, ...]:
+    return tuple(None if g is None else lend(g, node.device) for g in gradients)
 
 
 def _add_tensors(present: Any, g: Any, owned: bool) -> Any:

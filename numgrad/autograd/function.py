@@ -16,7 +16,8 @@ from .engine import lend
 from .inplace import check_view_write, rebase
 from .node import FREED, AccumulateGrad, Node, gradient_edge, raise_modified, saved_versions
 from .observers import observe_node
-from .saved import PackedArray, pairs
+from .saved import ALREADY_SET, PackedArray, pairs
+from .saved_attributes import NOTHING_SAVED, SavedTensor
 from .validation import validated
 from .variable import CLASSES, Creation, Edge, ViewInfo, wrap
 from .watch import watching
@@ -32,8 +33,8 @@ _DIRTY_LOST = (
     "inplace must all be outputs of the Function."
 )
 _DIRTY_OTHERS = (
-    "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
-    "mark_dirty()."
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed "
+    "to ctx.mark_dirty()."
 )
 _DIRTY_VIEW = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than "
@@ -43,7 +44,7 @@ _DIRTY_VIEW = (
     "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
 )
 _SAVED_INPUT = (
-    "A input that has been returned as-is as output is being saved for backward. This is not supported if you override "
+    "An input that has been returned as-is as output is being saved for backward. This is not supported if you override "
     "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside "
     "the forward function itself."
 )
@@ -172,11 +173,9 @@ class _Saved:
     def pack(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
         """Give the tensor to a pair of hooks."""
         if self.packed is not None:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
-                "is allowed at a time."
-            )
-        self.packed = PackedArray(self.array, self.device, pack, unpack)
+            raise RuntimeError(ALREADY_SET)
+        tensor = wrap(self.array, self.device) if self.tensor is None else self.tensor
+        self.packed = PackedArray(tensor, pack, unpack)
         self.tensor = None
 
     def open(self, node: FunctionNode) -> Any:
@@ -188,19 +187,6 @@ class _Saved:
             producer = None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
             raise_modified(self.array, self.version, producer, self.output is not None)
         return self.tensor if self.tensor is not None else wrap(self.array, self.device, edge)
-
-
-class SavedTensor:
-    """One tensor that a Function saved, as `grad_fn._raw_saved_tensors` shows it."""
-
-    def __init__(self, saved: _Saved | None) -> None:
-        self._saved = saved
-
-    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Give the tensor to a pair of hooks; backward reads what `unpack_hook` makes of what `pack_hook` returned."""
-        if self._saved is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        self._saved.pack(pack_hook, unpack_hook)
 
 
 # ---------------------------------------------------------------------------------------------------- the node
@@ -266,7 +252,7 @@ class FunctionNode(Node):
 
     def raw_saved(self) -> tuple[SavedTensor, ...]:
         """The saved tensors as objects that take hooks."""
-        return tuple(SavedTensor(s) for s in self._kept())
+        return tuple(SavedTensor(_refuse if s is None else s.pack) for s in self._kept())
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
         """See `Node.apply`."""
@@ -312,7 +298,7 @@ class FunctionNode(Node):
             if not is_tensor:
                 if result is not None:
                     raise RuntimeError(
-                        f"function {name} returned a gradient different from None at position {i + 1}, but the "
+                        f"function {name} returned a gradient different than None at position {i + 1}, but the "
                         "corresponding forward input was not a Variable"
                     )
                 continue
@@ -320,6 +306,10 @@ class FunctionNode(Node):
                 raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
             found.append(result)
         return validated(name, found, self.edges, self.input_metas)
+
+
+def _refuse(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    raise RuntimeError(NOTHING_SAVED)
 
 
 def _backward_of(cls: Any) -> Callable[..., Any]:
@@ -434,7 +424,26 @@ class Function(metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
-        return _Call(cls, args).run(kwargs, has_setup)
+        if kwargs:
+            args = _positional(cls.forward, args, kwargs, has_setup)
+        return _Call(cls, args).run(has_setup)
+
+
+def _positional(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_setup: bool) -> tuple[Any, ...]:
+    """The arguments of `apply` by their positions in `forward`. Raises TypeError, with PyTorch's texts."""
+    parameters = list(inspect.signature(forward).parameters.values())[0 if has_setup else 1 :]
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if name in names[: len(args)]:
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    found = list(args)
+    for position in range(len(args), 1 + max(names.index(name) for name in kwargs)):
+        if names[position] not in kwargs:
+            raise TypeError(f"forward() missing required argument: '{names[position]}' (position {position})")
+        found.append(kwargs[names[position]])
+    return tuple(found)
 
 
 class InplaceFunction(Function):
@@ -457,7 +466,7 @@ class _Call:
         self.node: FunctionNode | None = None
         self.has_setup = False
 
-    def run(self, kwargs: dict[str, Any], has_setup: bool) -> Any:
+    def run(self, has_setup: bool) -> Any:
         """What `apply` returns."""
         cls, context, self.has_setup = self.cls, self.context, has_setup
         if grad_mode.mode.enabled and any(context.needs_input_grad):
@@ -465,10 +474,10 @@ class _Call:
             self.node = cls._node_cls(context, self.inputs, arguments, self.inputs[0]._device)
         with grad_mode.no_grad():
             if has_setup:
-                output = cls.forward(*self.args, **kwargs)
+                output = cls.forward(*self.args)
                 cls.setup_context(context, self.args, output)
             else:
-                output = cls.forward(context, *self.args, **kwargs)
+                output = cls.forward(context, *self.args)
         outputs = output if isinstance(output, tuple) else (output,)
         found = self._wrap(outputs)
         if self.node is not None:
@@ -487,13 +496,13 @@ class _Call:
             )
         for i, tensor in enumerate(dirty):
             if tensor.__class__ not in CLASSES:
-                raise TypeError(
+                raise RuntimeError(
                     f"mark_dirty can only accept variables, but argument {i} is of type {type(tensor).__name__}"
                 )
             tensor._array.storage.version += 1
         for tensor in self.context.non_differentiable or ():
             if tensor.__class__ not in CLASSES:
-                raise TypeError(
+                raise RuntimeError(
                     f"mark_non_differentiable only accepts variable arguments, but got {type(tensor).__name__}"
                 )
         if self.node is not None and len(outputs) != 1:

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
+from ..dtype import bool_, complex128, float64, int64
 from ..kernels import cpu
 from ..kernels.array import Array
 from ..kernels.backends import backend
@@ -23,6 +24,7 @@ from ..kernels.unbroadcast import unbroadcast
 from ..kernels.views import as_strided
 from . import grad_mode
 from .hooks import Hooks, RemovableHandle, add_hook
+from .saved_attributes import SavedAttributes
 from .variable import CLASSES, Edge, Variable, describe, wrap
 from .view_errors import check_view_write
 
@@ -37,14 +39,14 @@ _INFERENCE = (
     "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "
     "use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
-FIRST_OF_ALL = 1 << 62  # sequence numbers of AccumulateGrad start here: they run as soon as they are ready
+FIRST_OF_ALL = 1 << 62  # sequence numbers of AccumulateGrad, downwards: they run as soon as they are ready
 
 _naming = fork_safe_lock()
 _sequence = itertools.count()
-_accumulate_sequence = itertools.count(FIRST_OF_ALL)
+_accumulate_sequence = itertools.count(FIRST_OF_ALL, -1)
 
 
-class Node:
+class Node(SavedAttributes):
     """A step of the graph: `grad_fn` of the tensors that the op made.
 
     Attributes:
@@ -84,6 +86,11 @@ class Node:
     def operands(self) -> Sequence[int]:
         """Which of `edges` stand for what PyTorch counts as operands: not conditions, factors and class indices."""
         return range(len(self.edges))
+
+    @property
+    def results(self) -> Sequence[int]:
+        """Which outputs have gradients: hooks on the node see these."""
+        return range(self.outputs)
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -188,6 +195,16 @@ def _variable(array: Array, device: Any, edge: Edge | None) -> Any:
     return wrap(array, device, edge)
 
 
+_NUMBERS = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def _number_tensor(value: Any, device: Any) -> Any:
+    """A Python number that a node saved as the 0-d tensor it stands for."""
+    array = cpu.empty((), _NUMBERS[type(value)].numpy)
+    cpu.fill(array, value)
+    return wrap(array, device)
+
+
 # ---------------------------------------------------------------------------------------------------- elementwise
 class Recorder:
     """How an elementwise op is recorded for one choice of dtypes, of numbers among its inputs, and of wanted gradients.
@@ -257,6 +274,34 @@ class ElementwiseNode(Node):
         """See `Node.operands`."""
         op = self.op
         return [i for i, n in enumerate(op.inputs) if n not in op.plain and op.scalar.kinds.get(n) != "bool"]
+
+    def saved_names(self) -> Iterable[str]:
+        """See `SavedAttributes.saved_names`."""
+        wanted = sum(1 << i for i in self.operands)
+        read = {*self.op.backward(wanted).saved, *self.recorder.saves}
+        return [self._name(i) for i in sorted(read, key=lambda i: (i < 0, abs(i)))]
+
+    def _name(self, index: int) -> str:
+        if index >= 0:
+            return self.op.inputs[index]
+        return "out" if self.outputs == 1 else f"out{OUT - index}"
+
+    def saved_value(self, name: str) -> Any:
+        """See `SavedAttributes.saved_value`."""
+        value = {self._name(i): v for i, v in self._saved_tensors().items()}.get(name)
+        is_operand = name in self.op.inputs and self.op.inputs.index(name) in self.operands
+        return _number_tensor(value, self.device) if is_operand and type(value) in _NUMBERS else value
+
+    def saved_key(self, name: str) -> int | None:
+        """See `SavedAttributes.saved_key`."""
+        names = [self._name(i) for i in self.recorder.saves]
+        return names.index(name) if name in names else None
+
+    def tensor_to_pack(self, key: int) -> Any:
+        """See `SavedAttributes.tensor_to_pack`."""
+        index = self.recorder.saves[key]
+        value = (self.saved or self.packed.values)[key]
+        return wrap(value, self.device) if index < 0 else _variable(value, self.device, self.edges[index])
 
     def _check_versions(self) -> None:
         versions = self.__dict__.get("versions") or [0] * len(self.saved)
@@ -481,6 +526,38 @@ class OpNode(Node):
         """See `Node.operands`."""
         op = self.op
         return super().operands if op.variadic else [i for i, n in enumerate(op.inputs) if n not in op.plain]
+
+    @property
+    def results(self) -> Sequence[int]:
+        """See `Node.results`."""
+        if self.outputs == 1:
+            return range(1)
+        return [k for k in range(self.outputs) if k not in self.op.non_differentiable_outputs]
+
+    def saved_names(self) -> Iterable[str]:
+        """See `SavedAttributes.saved_names`."""
+        every = (1 << len(self.op.inputs)) - 1
+        return dict.fromkeys([*_read_names(self.op, every), *self.facts])
+
+    def is_fact(self, name: str) -> bool:
+        """See `SavedAttributes.is_fact`."""
+        return name in self.facts or not (name in self.op.inputs or name.startswith("out"))
+
+    def saved_value(self, name: str) -> Any:
+        """See `SavedAttributes.saved_value`."""
+        if self.is_fact(name):
+            return self.facts.get(name)
+        array = self._unpack().get(name)
+        return None if array is None else _variable(array, self.device, self._edge_of(name))
+
+    def saved_key(self, name: str) -> str | None:
+        """See `SavedAttributes.saved_key`."""
+        return name if name in (self.saved or self.packed.values) else None
+
+    def tensor_to_pack(self, key: str) -> Any:
+        """See `SavedAttributes.tensor_to_pack`."""
+        value = (self.saved or self.packed.values)[key]
+        return wrap(value, self.device) if key.startswith("out") else _variable(value, self.device, self._edge_of(key))
 
     def _edge_of(self, name: str) -> Edge | None:
         if name.startswith("out"):

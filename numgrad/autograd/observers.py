@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import anomaly, mutation, saved
+from . import anomaly, mutation, saved_attributes
 from .grad_mode import mode
 
 
@@ -25,7 +25,7 @@ def observe(op: Any, inputs: tuple[Any, ...], result: Any, in_place: bool) -> No
 def observe_node(node: Any) -> None:
     """Show the observers of this thread a node that was just made."""
     anomaly.note_forward(node)
-    saved.pack_node(node)
+    saved_attributes.pack_node(node)
 
 
 def _new_node(results: tuple[Any, ...], in_place: bool) -> Any:

@@ -9,14 +9,14 @@ from typing import Any
 from ..kernels.array import Array
 from ..kernels.unbroadcast import cloned
 from . import grad_mode, watch
-from .variable import CLASSES, wrap
+from .variable import CLASSES
 
 _MODIFIED = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified "
     "by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform "
     "in-place operations on the input to a pack hook."
 )
-_ALREADY_SET = (
+ALREADY_SET = (
     "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed "
     "at a time."
 )
@@ -55,10 +55,11 @@ class PackedArray:
 
     __slots__ = ("dtype", "flat", "packed", "shape", "unpack")
 
-    def __init__(self, array: Array, where: Any, pack: Pack, unpack: Unpack) -> None:
+    def __init__(self, tensor: Any, pack: Pack, unpack: Unpack) -> None:
+        array = tensor._array
         version = array.version
         with grad_mode.no_grad():
-            self.packed = pack(wrap(array, where))
+            self.packed = pack(tensor)
         if array.version != version:
             raise RuntimeError(_MODIFIED)
         self.unpack = unpack
@@ -94,12 +95,14 @@ class PackedSaves:
     def __init__(self, saved: Any) -> None:
         self.values: Any = dict(saved) if isinstance(saved, dict) else list(saved)
 
-    def pack(self, key: Any, where: Any, pack: Pack, unpack: Unpack) -> None:
-        """Give one array to a pair of hooks."""
-        value = self.values[key]
-        if isinstance(value, PackedArray):
-            raise RuntimeError(_ALREADY_SET)
-        self.values[key] = PackedArray(value, where, pack, unpack)
+    def check_free(self, key: Any) -> None:
+        """Raise RuntimeError when an array has a pair of hooks already."""
+        if isinstance(self.values[key], PackedArray):
+            raise RuntimeError(ALREADY_SET)
+
+    def pack(self, key: Any, tensor: Any, pack: Pack, unpack: Unpack) -> None:
+        """Give one array to a pair of hooks, as `tensor`."""
+        self.values[key] = PackedArray(tensor, pack, unpack)
 
     def open(self) -> Any:
         """What the node saved."""
@@ -110,21 +113,3 @@ class PackedSaves:
 
 def _opened(value: Any) -> Any:
     return value.open() if isinstance(value, PackedArray) else value
-
-
-def pack_node(node: Any) -> None:
-    """Give what a new node saved to the hooks that are in force."""
-    if not pairs.stack or not node.saved:
-        return
-    pack, unpack = pairs.stack[-1]
-    saved = node.saved
-    keys = [k for k, v in (saved.items() if isinstance(saved, dict) else enumerate(saved)) if isinstance(v, Array)]
-    for key in keys:
-        pack_one(node, key, pack, unpack)
-
-
-def pack_one(node: Any, key: Any, pack: Pack, unpack: Unpack) -> None:
-    """Give one array that a node saved to a pair of hooks."""
-    packed = node.packed or PackedSaves(node.saved)
-    packed.pack(key, node.device, pack, unpack)
-    node.packed, node.saved = packed, None

@@ -11,14 +11,14 @@ Meta = tuple[tuple[int, ...], Any, Any]  # shape, NumPy dtype and device of a te
 
 
 def validated(name: str, gradients: Sequence[Any], edges: Sequence[Any], metas: Sequence[Meta]) -> list[Any]:
-    """Gradients (tensors or None) summed and cast to what they belong to; None where no gradient is wanted.
+    """Gradients (tensors or None) summed and cast to what they belong to; as they are where none is wanted.
 
     Raises RuntimeError, with PyTorch's texts, for one of a shape or on a device that does not fit.
     """
     found: list[Any] = []
     for i, (g, edge, (shape, dtype, device)) in enumerate(zip(gradients, edges, metas, strict=True)):
         if g is None or edge is None:
-            found.append(None)
+            found.append(g)
             continue
         given = g._array
         if given.shape != shape:
