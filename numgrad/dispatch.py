@@ -13,7 +13,7 @@ from typing import Any
 
 from .autograd import variable
 from .autograd.grad_mode import mode
-from .autograd.inplace import check_writable, rebase
+from .autograd.inplace import check_counted, check_writable, rebase
 from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan, saved_versions
 from .autograd.observers import before_write, observe
 from .autograd.several import SeveralNode, SeveralRecorder
@@ -610,6 +610,7 @@ def _record(
 def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) -> Any:
     if mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
         raise RuntimeError(no_out_grad(op))
+    check_counted(out)
     if out._array.shape != found.shape:
         raise RuntimeError(
             f"{op.name}(): out has shape {Size(out._array.shape)}, the result {Size(found.shape)}: give it that shape"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import dtype as dtypes
-from .autograd.variable import CLASSES, wrap
+from .autograd.variable import CLASSES, wrap_new
 from .device import CPU, device
 from .dtype import FROM_NUMPY
 from .kernels import cpu
@@ -32,7 +32,7 @@ def from_numpy(array: Any) -> Any:
     _check_dtype(array)
     if not array.flags.writeable:
         array = array.copy()
-    return wrap(cpu.from_host(_native(array)), CPU)
+    return wrap_new(cpu.from_host(_native(array)), CPU)
 
 
 def _native(array: np.ndarray) -> np.ndarray:
@@ -100,7 +100,7 @@ def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any
     _check_dtype(values)
     target = CPU if where is None else device(where).concrete()
     target.kernels()
-    result = wrap(target.kernels().from_host(_native(values), target.hardware), target)
+    result = wrap_new(target.kernels().from_host(_native(values), target.hardware), target)
     return result._mark_leaf(requires_grad)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
-from .autograd.inplace import check_overlap, check_writable
+from .autograd.inplace import check_counted, check_overlap, check_writable
 from .autograd.variable import CLASSES
 from .device import CPU, device, merge_contexts
 from .dtype import FROM_NUMPY
@@ -178,6 +178,8 @@ def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ..
         check_writable(out)
     elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
         raise RuntimeError(no_out_grad(op))
+    else:
+        check_counted(out)
     check_overlap(out, inputs)
     if out._array.shape != shape:
         raise RuntimeError(

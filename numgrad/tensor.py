@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import dtype as dtypes
 from . import interop
 from .autograd import differentiate, grad_attribute
+from .autograd.grad_mode import is_inference_mode_enabled
 from .autograd.hooks import RemovableHandle, add_hook
 from .autograd.node import gradient_edge
 from .autograd.variable import CLASSES, Variable, is_inference, set_tensor_class, wrap
@@ -204,7 +205,12 @@ class Tensor(Variable):
             raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{remedy}")
         if value and not self._differentiable():
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        self._check_tracked(value)
         self._requires_grad = value
+
+    def _check_tracked(self, requires_grad: builtins.bool) -> None:
+        if requires_grad and is_inference(self) and not is_inference_mode_enabled():
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Mark a leaf as wanting gradients, or not. Raises RuntimeError for a result, and for integers."""
@@ -219,6 +225,7 @@ class Tensor(Variable):
             return self
         if requires_grad and not self._differentiable():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self._check_tracked(requires_grad)
         self._requires_grad = requires_grad
         return self
 

@@ -17,8 +17,9 @@ from ..kernels.locks import fork_safe_lock
 from ..kernels.unbroadcast import accumulate, cloned, unbroadcast
 from . import anomaly, grad_mode
 from .hooks import Hooks, run_accumulated_hooks, run_node_hooks, run_tensor_hooks
+from .inplace import check_counted
 from .node import AccumulateGrad, Node, gradient_edge
-from .variable import Edge, wrap
+from .variable import Edge, wrap, wrap_new
 
 
 def run_backward(
@@ -280,6 +281,9 @@ class _Pass:
     # ------------------------------------------------------------------------------------------ writing
     def finish(self) -> list[Any]:
         """Write what the pass found: `.grad` of leaves and of tensors that retain it, or the captured gradients."""
+        for variable, _ in self.leaves:
+            if not self.graph and variable._grad is not None:
+                check_counted(variable._grad)
         for tensor, g in self.retained:
             tensor._grad = g if tensor._grad is None else tensor._grad + g
         with _writing:  # two threads may run backward into one leaf
@@ -295,7 +299,7 @@ class _Pass:
             return g
         if g.shared:
             g = cloned(g)
-        return wrap(g, edge[0].device)
+        return wrap_new(g, edge[0].device)
 
     def _accumulate_leaf(self, variable: Any, g: Any) -> None:
         """Add to `.grad`: a new tensor the first time, in place afterwards, out of place under `create_graph`."""
@@ -308,7 +312,7 @@ class _Pass:
             if g.shared or not g.is_contiguous():
                 g = cloned(g)
             g.shared = True
-            variable._grad = wrap(g, variable._device)
+            variable._grad = wrap_new(g, variable._device)
         elif present._requires_grad or _repeats(present._array):  # neither may be written in place
             with grad_mode.no_grad():
                 variable._grad = present + wrap(g, variable._device)

@@ -33,12 +33,16 @@ _OVERLAP = (
 )
 
 
+def check_counted(target: Any) -> None:
+    """Raise RuntimeError, with PyTorch's text, for an inference tensor that is to be written outside inference mode."""
+    if not grad_mode.mode.inference and is_inference(target):
+        raise RuntimeError(_INFERENCE)
+
+
 def check_writable(target: Any) -> None:
     """Raise RuntimeError, with PyTorch's texts, when the graph does not allow `target` to be written in place."""
-    mode = grad_mode.mode
-    if not mode.inference and is_inference(target):
-        raise RuntimeError(_INFERENCE)
-    if not mode.enabled:
+    check_counted(target)
+    if not grad_mode.mode.enabled:
         return
     view = target._view
     if view is not None:
