@@ -10,7 +10,8 @@ import numpy as np
 
 from . import dtype as dtypes
 from .autograd.variable import CLASSES, wrap
-from .device import CPU, device
+from .device import CPU
+from .device import device as _device
 from .dtype import FROM_NUMPY
 from .kernels import cpu
 
@@ -20,7 +21,8 @@ def from_numpy(array: Any) -> Any:
 
     An array that NumPy marks read-only, or with negative strides, is copied: its memory is never written.
 
-    Raises TypeError for another type and for a dtype that tensors do not have.
+    Raises TypeError for another type and for a dtype that tensors do not have, ValueError for another byte order and for
+    strides that are no multiple of the item size.
 
     Example:
         >>> import numpy as np, numgrad as ng
@@ -28,11 +30,22 @@ def from_numpy(array: Any) -> Any:
         tensor([0, 1, 2])
     """
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+        raise TypeError(f"expected np.ndarray (got {_type_name(array)})")
     _check_dtype(array)
+    if any(s % array.itemsize for s in array.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+            "memory."
+        )
     if not array.flags.writeable:
         array = array.copy()
     return wrap(cpu.from_host(_native(array)), CPU)
+
+
+def _type_name(value: Any) -> str:
+    """How PyTorch's messages call a type: with its module, unless that is a builtin."""
+    kind = type(value)
+    return kind.__name__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__name__}"
 
 
 def _native(array: np.ndarray) -> np.ndarray:
@@ -48,10 +61,17 @@ def _check_dtype(array: np.ndarray) -> None:
             "currently not supported."
         )
     if array.dtype not in FROM_NUMPY:
-        names = ", ".join(d.name for d in dtypes.ALL)
+        names = [d.name for d in sorted(dtypes.ALL, key=_as_listed) if d.name != "bfloat16"]
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only supported types are: {names}."
+            f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only supported types are: "
+            f"{', '.join(names[:-1])}, and {names[-1]}."
         )
+
+
+def _as_listed(d: dtypes.dtype) -> Any:
+    """PyTorch's order: floats, complex numbers, signed and unsigned integers, bool; larger ones first, but for complex."""
+    kind = d.numpy.kind
+    return "fVciub".index(kind), d.itemsize if kind == "c" else -d.itemsize
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -87,18 +107,211 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """`data` as a tensor, without a copy where its memory can be shared."""
     if data.__class__ in CLASSES:
         return data.to(device=device, dtype=dtype)
-    if isinstance(data, np.ndarray) and data.dtype in FROM_NUMPY:
+    if isinstance(data, np.ndarray):
         return from_numpy(data).to(device=device, dtype=dtype)
     return tensor(data, dtype=dtype, device=device)
 
 
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
+) -> Any:
+    """`obj` as a tensor: a tensor, an ndarray, anything with `__dlpack__` or the buffer protocol, or nested lists.
+
+    Memory is shared where it can be, unless `copy=True`. What is shared keeps its graph unless `requires_grad` is False.
+
+    Raises ValueError when `copy=False` and it cannot be shared.
+
+    Example:
+        >>> import numpy as np, numgrad as ng
+        >>> a = np.zeros(2)
+        >>> ng.asarray(a)[0] = 5
+        >>> a
+        array([5., 0.])
+    """
+    shared = _sharing(obj, dtype)
+    if shared is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    wanted = shared.dtype if dtype is None else _checked_dtype("asarray", dtype)
+    where = shared._device if device is None else _device(device).concrete()
+    if copy is False and wanted is not shared.dtype:
+        raise ValueError(
+            f"can't alias tensor with dtype '{shared.dtype.scalar_name}' into dtype '{wanted.scalar_name}'."
+        )
+    if copy is False and where.hardware != shared._device.hardware:
+        raise ValueError(f"can't alias tensor from device '{shared._device}' to '{where}'.")
+    result = shared.to(device=where, dtype=wanted, copy=bool(copy))
+    if requires_grad is None:
+        if obj.__class__ in CLASSES and obj.requires_grad:
+            warnings.warn(
+                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                "requires_grad=False explicitly to get the old behavior and silence this warning.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return result
+    if not requires_grad:
+        return result.detach() if result.requires_grad else result
+    return result if result.requires_grad else result.requires_grad_()
+
+
+def _sharing(obj: Any, dtype: Any) -> Any:
+    """A tensor over the memory of `obj`, or None where it shows none."""
+    if obj.__class__ in CLASSES:
+        return obj
+    if isinstance(obj, np.generic):
+        return from_numpy(np.array(obj))
+    if isinstance(obj, np.ndarray):
+        return from_numpy(obj)
+    if hasattr(obj, "__dlpack__"):
+        return from_dlpack(obj)
+    try:
+        memoryview(obj)
+    except TypeError:
+        return None
+    return frombuffer(obj, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
+    """A 1-d tensor that shares memory with an object of the buffer protocol, such as a `bytearray`.
+
+    `count` items (all for -1) from byte `offset` on. Read-only memory, such as that of `bytes`, is copied.
+
+    Raises ValueError for an object without buffer, for an empty one and for a part that is not in it.
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.frombuffer(bytearray([1, 0, 2, 0]), dtype=ng.int16)
+        tensor([1, 2], dtype=torch.int16)
+    """
+    wanted = _checked_dtype("frombuffer", dtype)
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    length, size = view.nbytes, wanted.itemsize
+    if not length or not count:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % size:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({size})"
+        )
+    if count > 0 and offset + count * size > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({length} bytes)"
+        )
+    values = np.frombuffer(view, wanted.numpy, count, offset)
+    if not values.flags.writeable:
+        values = values.copy()
+    return wrap(cpu.from_host(values), CPU)._mark_leaf(requires_grad)
+
+
+def _checked_dtype(name: str, dtype: Any) -> dtypes.dtype:
+    found = dtypes.as_dtype(dtype)
+    if found is None:
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- DLPack
+_INVALID_CAPSULE = (
+    "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
+    "already constructed a tensor from it once."
+)
+
+
+class _Capsule:
+    """A bare DLPack capsule with the methods that `numpy.from_dlpack` asks for."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _DLPACK_CPU
+
+
+class _Writable:
+    """The memory of an array that another library lent without a word on whether it may be written."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        interface = dict(array.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        self.__array_interface__ = interface
+        self.owner = array
+
+
+_DLPACK_CPU = (1, 0)  # kDLCPU and its index
+_VERSIONED = "dltensor_versioned"
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
+    """A tensor that shares memory with an array of another library, by the DLPack protocol, or with a DLPack capsule.
+
+    An array whose owner says that it is read-only is copied.
+
+    Raises RuntimeError for what is neither, and for a capsule that was consumed before; BufferError where the owner does
+    not export, and for memory that is not on the CPU.
+
+    Example:
+        >>> import numpy as np, numgrad as ng
+        >>> ng.from_dlpack(np.arange(3))
+        tensor([0, 1, 2])
+    """
+    if hasattr(ext_tensor, "__dlpack__"):
+        if int(ext_tensor.__dlpack_device__()[0]) != _DLPACK_CPU[0]:
+            raise BufferError("from_dlpack takes memory of the CPU only: move it there first")
+        capsule = _export(ext_tensor)
+    elif type(ext_tensor).__name__ == "PyCapsule":
+        capsule = ext_tensor
+    else:
+        raise RuntimeError(_INVALID_CAPSULE)
+    is_versioned = _VERSIONED in repr(capsule)
+    try:
+        found = np.from_dlpack(_Capsule(capsule))
+    except ValueError:
+        raise RuntimeError(_INVALID_CAPSULE) from None
+    if not is_versioned and not found.flags.writeable:  # the older protocol cannot say; NumPy then takes the safe side
+        found = np.asarray(_Writable(found))
+    result = from_numpy(found).to(device=device)
+    return result.clone() if copy and result._array.ndarray.base is not None else result
+
+
+def _export(owner: Any) -> Any:
+    try:
+        return owner.__dlpack__(max_version=(1, 0))
+    except TypeError:  # a library of before version 1
+        return owner.__dlpack__()
+
+
+def to_dlpack(x: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
+    """A capsule over the memory of a CPU tensor. Raises BufferError, as PyTorch, for one that requires a gradient."""
+    if x.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if stream is not None and not isinstance(stream, int):
+        raise TypeError("stream must be ``int`` or ``none``")
+    if x._device.type != "cpu":
+        raise BufferError(f"DLPack export of a tensor on {x._device} is not supported yet: use tensor.cpu()")
+    if stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    return x._array.ndarray.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+# ---------------------------------------------------------------------------------------------------- new tensors
 def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any:
-    wanted = None if dtype is None else dtypes.as_dtype(dtype)
-    if dtype is not None and wanted is None:
-        raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    values = np.array(values, dtype=values.dtype if wanted is None else wanted.numpy, order="C")
+    wanted = None if dtype is None else _checked_dtype("tensor", dtype)
     _check_dtype(values)
-    target = CPU if where is None else device(where).concrete()
+    values = np.array(values, dtype=values.dtype if wanted is None else wanted.numpy, order="C")
+    target = CPU if where is None else _device(where).concrete()
     target.kernels()
     result = wrap(target.kernels().from_host(_native(values), target.hardware), target)
     return result._mark_leaf(requires_grad)
