@@ -73,7 +73,7 @@ zero.constant_in("input")
 # ---------------------------------------------------------------------------------------------------- factories, casts
 @op(samples=[Sample((), {"size": (2, 3), "fill_value": 1.5, "dtype": "float32", "device": "cpu"})],
     reference=lambda size, fill_value, dtype, device: np.full(size, fill_value, dtype),
-    differentiable=False)  # fmt: skip
+    differentiable=False, moves=True)  # fmt: skip
 def full(*, size, fill_value, dtype, device):
     """A new tensor with every item `fill_value`; None leaves the items undefined."""
 
@@ -90,7 +90,7 @@ def _(size: Shape, fill_value: Any, dtype: str, device: str) -> Array:
 
 @op(samples=[Sample((), {"start": 0, "end": 5, "step": 2, "dtype": "int64", "device": "cpu"})],
     reference=lambda start, end, step, dtype, device: np.arange(start, end, step).astype(dtype),
-    differentiable=False)  # fmt: skip
+    differentiable=False, moves=True)  # fmt: skip
 def arange(*, start, end, step, dtype, device):
     """Numbers from `start` up to but not including `end`, `step` apart."""
 
@@ -105,7 +105,7 @@ def _(start: float, end: float, step: float, dtype: str, device: str) -> Array:
 
 
 @op(samples=[Sample(((2, 3),), {"dtype": "float64", "device": "cpu"})],
-    reference=lambda x, dtype, device: x.astype(dtype), node="ToCopyBackward0")  # fmt: skip
+    reference=lambda x, dtype, device: x.astype(dtype), node="ToCopyBackward0", moves=True)  # fmt: skip
 def to_copy(input, *, dtype, device):
     """A copy in another dtype, on another device, or both."""
 
@@ -113,7 +113,7 @@ def to_copy(input, *, dtype, device):
 @to_copy.kernel("cpu")
 def _(input: np.ndarray, dtype: str, device: str) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
-        values = np.array(input, dtype, order="K")
+        values = np.array(cpu.real_part(input, np.dtype(dtype)), dtype, order="K")
     return backend(device).from_host(values, device)
 
 
@@ -121,11 +121,13 @@ def _(input: np.ndarray, dtype: str, device: str) -> Array:
 def _(input: Array, dtype: str, device: str) -> Array:
     from . import cuda
 
-    if device.startswith("cuda"):
+    if device.startswith("cuda") and "c" not in (input.dtype.kind, np.dtype(dtype).kind):
         out = cuda.empty(input.shape, np.dtype(dtype), device)
         cuda.copy(input, out)
         return out
-    return cpu.from_host(cuda.to_host(input).astype(dtype))
+    with np.errstate(invalid="ignore", over="ignore"):
+        values = cpu.real_part(cuda.to_host(input), np.dtype(dtype)).astype(dtype)
+    return backend(device).from_host(values, device)
 
 
 @to_copy.grad("input")
@@ -136,7 +138,7 @@ def _(g, input_meta):
 
 # ---------------------------------------------------------------------------------------------------- joining
 @op(samples=[Sample(((2, 3), (1, 3)), {"dim": 0}), Sample(((2, 1), (2, 3), (2, 0)), {"dim": 1})],
-    reference=lambda *tensors, dim: np.concatenate(tensors, dim))  # fmt: skip
+    reference=lambda *tensors, dim: np.concatenate(tensors, dim), moves=True)  # fmt: skip
 def cat(*tensors, dim=0):
     """Tensors joined along an existing dimension."""
 
@@ -159,7 +161,7 @@ def _(g, tensors_shape, dim):
     return parts
 
 
-@op(samples=[Sample(((2, 3), (2, 3)), {"dim": 1})], reference=lambda *tensors, dim: np.stack(tensors, dim))
+@op(samples=[Sample(((2, 3), (2, 3)), {"dim": 1})], reference=lambda *tensors, dim: np.stack(tensors, dim), moves=True)
 def stack(*tensors, dim=0):
     """Tensors of one shape joined along a new dimension."""
 
@@ -176,7 +178,7 @@ def _(g, tensors_shape, dim):
 
 # ---------------------------------------------------------------------------------------------------- of views
 @op(samples=[Sample(((3,),), {"shape": (2, 3), "layout": ((3,), (1,), 3)})],
-    reference=lambda g, shape, layout: np.vstack([np.zeros_like(g), g]))  # fmt: skip
+    reference=lambda g, shape, layout: np.vstack([np.zeros_like(g), g]), moves=True)  # fmt: skip
 def scatter_view(g, *, shape, layout):
     """Zeros of `shape` with `g` written through `layout`, a view of a contiguous array: the gradient of such a view."""
 
@@ -258,7 +260,7 @@ def _elements(shape: Shape, strides: Shape) -> np.ndarray:
     return index
 
 
-@op(samples=[Sample(((2, 3),), {"strides": (1, 2)})], reference=lambda x, strides: x)
+@op(samples=[Sample(((2, 3),), {"strides": (1, 2)})], reference=lambda x, strides: x, moves=True)
 def to_strides(input, *, strides):
     """A copy laid out in memory with the given strides."""
 

@@ -55,7 +55,7 @@ _F64, _I64 = np.dtype(np.float64), np.dtype(np.int64)
 
 
 def _result_dtype(x: np.ndarray | Array) -> np.dtype:
-    return x.dtype if x.dtype.kind == "f" else _I64
+    return _I64 if x.dtype.kind in "iub" else x.dtype
 
 
 # ---------------------------------------------------------------------------------------------------- sum and mean

@@ -369,15 +369,29 @@ def is_identity(rule: Rule) -> bool:
 
 
 class KernelOp(Op):
-    """An op with a forward kernel for each device, and gradients as Python over tensors."""
+    """An op with a forward kernel for each device, and gradients as Python over tensors.
+
+    Its kernels compute in float32, float64 and integers; for the halves they are run in float32. With `moves` they only
+    move items and take every dtype as it is. With `takes_complex` they compute a holomorphic function of complex numbers
+    (in each input), whose gradient then needs no declaration of its own.
+    """
 
     def __init__(
-        self, function: Callable[..., Any], *, outputs: int = 1, writes: tuple[int, ...] = (), **options: Any
+        self,
+        function: Callable[..., Any],
+        *,
+        outputs: int = 1,
+        writes: tuple[int, ...] = (),
+        moves: bool = False,
+        takes_complex: bool = False,
+        **options: Any,
     ) -> None:
         name = options.pop("name", None) or function.__name__
         super().__init__(name, inspect.signature(function).parameters, doc=function.__doc__ or "", **options)
         self.outputs = outputs
         self.writes = writes  # indices of the inputs that the kernel writes in place
+        self.moves = moves
+        self.takes_complex = takes_complex or moves
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.fused_kernels: dict[str, Callable[..., Any]] = {}
         self.fused_reads: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from . import cpu, threads
 from .arithmetic import add
 from .array import Array, Shape, broadcast_axes, contiguous_strides
 from .backends import backend
+from .halves import in_float32
 from .reductions import sum_to_shape
 
 
@@ -28,7 +29,7 @@ def unbroadcast(g: Array, shape: Shape, dtype: np.dtype) -> Array:
 
 def _sum_to(g: Array, shape: Shape) -> Array:
     if g.device == cpu.DEVICE:
-        return cpu.from_host(sum_to_shape(g.ndarray, shape))
+        return cpu.from_host(in_float32(sum_to_shape, (g.ndarray, shape)))
     from . import cuda
 
     axes = broadcast_axes(g.shape, shape)
@@ -38,7 +39,7 @@ def _sum_to(g: Array, shape: Shape) -> Array:
     return out.view(shape, contiguous_strides(shape), out.offset)
 
 
-_adding: dict[np.dtype, Any] = {}  # the compiled `out = x + y` of each dtype
+_adding: dict[np.dtype, Any] = {}  # `out = x + y` of each dtype
 
 
 def accumulate(target: Array, g: Array, owned: bool) -> Array:
@@ -47,7 +48,9 @@ def accumulate(target: Array, g: Array, owned: bool) -> Array:
     if x is not None and y is not None and dtype is g.dtype:
         kernel = _adding.get(dtype)
         if kernel is None:
-            kernel = _adding[dtype] = cpu.flat_plan(add.scalar, dtype, (dtype,), "vv").kernel
+            is_compiled = dtype in cpu.COMPILED
+            kernel = cpu.flat_plan(add.scalar, dtype, (dtype,), "vv").kernel if is_compiled else np.add
+            _adding[dtype] = kernel
         out = target if owned else cpu.empty(target.shape, dtype)
         if len(x) < cpu.SPLIT:
             kernel(x, y, out.flat)

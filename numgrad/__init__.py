@@ -16,6 +16,7 @@ from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .interop import as_tensor, from_numpy, tensor
+from .limits import finfo, iinfo
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from .printing import set_printoptions
 from .random import (
@@ -34,10 +35,18 @@ from .kernels.threads import get_num_threads, set_num_threads
 from .kernels.user_ops import register_derivative
 from .device import device
 from .dtype import (
+    bfloat16,
+    can_cast,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
     dtype,
+    float16,
     float32,
     float64,
     get_default_dtype,
+    half,
     int8,
     int16,
     int32,
@@ -56,8 +65,3 @@ long = _dtypes.int64
 bool = _dtypes.bool_
 
 __version__ = "0.1.0"
-
-
-def is_tensor(obj: object) -> _dtypes.Any:
-    """Whether an object is a tensor."""
-    return isinstance(obj, Tensor)

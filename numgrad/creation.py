@@ -18,6 +18,8 @@ from .ops.dims import as_sizes
 def _filled(name: str, size: tuple[int, ...], value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
     wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
     target = CPU if where is None else device(where).concrete()
+    if isinstance(value, complex) and not wanted.is_complex:
+        value = value.real
     result = dispatch(movement.full, (), (size, value, wanted.name, target))
     return result._mark_leaf(requires_grad)
 
@@ -62,6 +64,8 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     fill_value = _fill_number("full", fill_value)
     if dtype is None:
         dtype = dtypes.of_number(fill_value)
+    else:
+        as_dtype(dtype, "full").check_holds(fill_value)
     return _filled("full", sizes("full", (size,)), fill_value, dtype, device, requires_grad)
 
 
@@ -69,7 +73,7 @@ def _fill_number(name: str, value: Any) -> Any:
     """A number, given as one or as a tensor of one item. Raises TypeError for anything else."""
     if value.__class__ in CLASSES:
         return value.item()
-    if not hasattr(value, "__float__"):
+    if not hasattr(value, "__float__") and not isinstance(value, complex):
         raise TypeError(f"{name}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
     return value
 
@@ -144,7 +148,7 @@ def arange(
         wanted = dtypes.int64 if integers else dtypes.get_default_dtype()
     else:
         wanted = as_dtype(dtype, "arange")
-        if not wanted.is_floating_point:
+        if not wanted.is_differentiable:
             start, end, step = int(start), int(end), int(step)
     target = CPU if device is None else _device(device).concrete()
     result = dispatch(movement.arange, (), (start, end, step, wanted.name, target))

@@ -92,6 +92,8 @@ class device:
             if not number.isdecimal():
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
+        if not name.isalpha():
+            raise RuntimeError(f"Invalid device string: '{type}'" if type else "Device string must not be empty")
         if name not in TYPES:
             raise RuntimeError(f"Expected one of cpu, cuda device type at start of device string: {name}")
         return cls._of(name, index, AUTODIFF)

@@ -22,6 +22,7 @@ from .dtype import FROM_NUMPY
 from .kernels import cpu, threads
 from .kernels.array import Array, contiguous_strides, dense_array, elementwise_strides, is_contiguous
 from .kernels.cpu import SPLIT, empty_flat
+from .kernels.halves import in_float32
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
 from .kernels.unbroadcast import cloned
 from .operands import (
@@ -307,7 +308,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     versions = _versions(saved)
     if 0 not in shape:
         found = target
-        if target.dtype is not result_dtype and compute.kind != "f":  # integers wrap around before they are cast
+        if target.dtype is not result_dtype and compute.kind in "iub":  # integers wrap around before they are cast
             found = loops.empty(shape, result_dtype, where.hardware)
         loops.map(op.scalar, compute, operands, [found])
         if found is not target:
@@ -367,6 +368,8 @@ def _remember_flat_plan(
 ) -> None:
     """Keep the compiled kernel for the fast path, when this call was one that it can serve next time."""
     target = targets[0]
+    if compute not in cpu.COMPILED:
+        return
     if out is not None or where.type != "cpu" or target.flat is None or not target.flat.size:
         return
     pattern = ""
@@ -415,7 +418,7 @@ def _edges(op: Op, inputs: Any, where: device) -> tuple[tuple[Any, ...], int]:
 
 def _input_meta(inputs: tuple[Any, ...], operands: list[Any], shape: Any, compute: Any, target: Array) -> Any:
     """None when every operand is flat, of the result's shape and of the dtype computed in; else how each one was."""
-    flat = target.flat is not None
+    flat = target.flat is not None and compute in cpu.COMPILED
     meta: list[Any] = []
     for x, value in zip(inputs, operands, strict=True):
         if x.__class__ not in CLASSES:
@@ -482,7 +485,7 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
                 mask |= 1 << i
     if where.type == "cpu":
         arguments = [a.ndarray for a in arguments]
-    results = kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
+    results = _run_kernel(op, kernel, arguments, attributes)
     if op.writes:
         for i in op.writes:
             inputs[i]._array.storage.version += 1
@@ -497,10 +500,22 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
         where = device(found.device).with_context(where.context)
     if out is not None:
         return _copy_to_out(op, inputs, found, out)
-    if not mask or found.dtype.kind not in "fc":
+    if not mask or not FROM_NUMPY[found.dtype].is_differentiable:
         return wrap(found, where)
     node = _record(op, mask, inputs, (found,), attributes, edges, where)
     return wrap(found, where, (node, 0))
+
+
+def _run_kernel(op: KernelOp, kernel: Any, arguments: list[Any], attributes: tuple[Any, ...]) -> Any:
+    """Call a kernel; halves become float32 on the way, unless it takes all dtypes as they are."""
+    if op.moves or all(a.dtype in cpu.COMPILED for a in arguments):
+        return kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
+    refused = next((a.dtype for a in arguments if a.dtype.kind == "c"), None)
+    if refused is not None and not op.takes_complex:
+        raise NotImplementedError(f"\"{op.name}\" not implemented for '{FROM_NUMPY[refused].scalar_name}'")
+    if op.variadic:
+        return in_float32(lambda *arrays: kernel(arrays, *attributes), arguments)
+    return in_float32(kernel, [*arguments, *attributes], op.writes)
 
 
 def reduction(op: KernelOp, x: Any, attributes: tuple[Any, ...] = (), out: Any = None) -> Any:
@@ -510,7 +525,7 @@ def reduction(op: KernelOp, x: Any, attributes: tuple[Any, ...] = (), out: Any =
     """
     array, where = x._array, x._device
     found = None
-    if array.flat is not None and out is None and op.flat_kernel is not None:
+    if array.flat is not None and out is None and op.flat_kernel is not None and array.dtype in cpu.COMPILED:
         found = op.flat_kernel(array.flat, array.shape, *attributes)
     if found is None:
         return _general(op, (x,), attributes, out)

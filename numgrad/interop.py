@@ -329,12 +329,23 @@ def _as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:
     found: set[dtypes.dtype] = set()
     _flatten(data, shape, 0, flat, found)
     if wanted is None:
-        wanted = functools.reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype()
+        wanted = functools.reduce(dtypes.common, found) if found else dtypes.get_default_dtype()
     try:
         with np.errstate(over="ignore"):
-            return np.array(flat, dtype=wanted.numpy).reshape(shape)
+            return np.array(_parts(flat, wanted), dtype=wanted.numpy).reshape(shape)
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
+
+
+def _parts(flat: list[Any], wanted: dtypes.dtype) -> list[Any]:
+    """The numbers themselves. Raises TypeError for complex ones among what is to be real."""
+    if (
+        not wanted.is_complex
+        and wanted is not dtypes.bool_
+        and any(isinstance(x, (complex, np.complexfloating)) for x in flat)
+    ):
+        raise TypeError("must be real number, not complex")
+    return flat
 
 
 def _is_sequence(data: Any) -> bool:
@@ -378,7 +389,7 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], foun
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, (bool, int, float, np.generic)):
+    if isinstance(value, (bool, int, float, complex, np.generic)):
         return value
     if _is_sequence(value):
         raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
@@ -398,6 +409,8 @@ def to_numpy(x: Any) -> Any:
             f"can't convert {x._device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
             "first."
         )
+    if x.dtype is dtypes.bfloat16:
+        raise TypeError("Got unsupported ScalarType BFloat16")
     return x._array.ndarray.view()
 
 
@@ -409,7 +422,8 @@ def as_operand(value: Any, like: Any, alone: bool = False) -> Any:
     """
     if isinstance(value, np.generic):
         return value.item()
-    for kind in (bool, int, float):  # a subclass, such as an IntEnum
+    kind: Any
+    for kind in (bool, int, float, complex):  # a subclass, such as an IntEnum
         if isinstance(value, kind):
             return kind(value)
     if isinstance(value, np.ndarray) and (alone or (like is not None and value.dtype in FROM_NUMPY)):

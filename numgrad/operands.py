@@ -13,7 +13,7 @@ from .dtype import FROM_NUMPY
 from .interop import as_operand
 from .kernels.registry import ElementwiseOp, Op
 
-NUMBERS = (bool, int, float)  # exactly these: NumPy's scalars are converted first
+NUMBERS = (bool, int, float, complex)  # exactly these: NumPy's scalars are converted first
 
 
 def device_of(op: Op, inputs: Any) -> device:
@@ -114,9 +114,9 @@ def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any
     promoted = dtypes.promote(dims, zeros, numbers)
     if op.bool_error is not None:
         _refuse_bools(op.bool_error, [d is dtypes.bool_ for d in dims + zeros + numbers])
-    if op.floating_only and not (of_tensors := dtypes.promote(dims, zeros, [])).is_floating_point:
+    if op.floating_only and not (of_tensors := dtypes.promote(dims, zeros, [])).is_differentiable:
         raise NotImplementedError(f"\"{op.floating_only}\" not implemented for '{of_tensors.scalar_name}'")
-    if op.result == "float" and not promoted.is_floating_point:
+    if op.result == "float" and not promoted.is_differentiable:
         promoted = dtypes.get_default_dtype()
     own = {"real": promoted, "int": dtypes.int64, "bool": dtypes.bool_}
     return promoted.numpy, tuple(own[kind].numpy for kind in op.output_kinds)

@@ -22,6 +22,7 @@ from .dispatch import dispatch
 from .dtype import FROM_NUMPY
 from .kernels import movement
 from .kernels.array import Array, Storage
+from .operands import NUMBERS
 from .ops import indexing, methods, shaping
 from .ops.dims import wrap_dim
 from .printing import tensor_repr
@@ -162,11 +163,15 @@ class Tensor(Variable):
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a float."""
-        return self._array.dtype.kind == "f"
+        return FROM_NUMPY[self._array.dtype].is_floating_point
 
     def is_complex(self) -> bool:
         """Whether the dtype is complex."""
-        return self._array.dtype.kind == "c"
+        return FROM_NUMPY[self._array.dtype].is_complex
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return FROM_NUMPY[self._array.dtype].is_signed
 
     @property
     def T(self) -> Any:
@@ -226,7 +231,7 @@ class Tensor(Variable):
         return self
 
     def _differentiable(self) -> bool:
-        return self._array.dtype.kind in "fc"
+        return FROM_NUMPY[self._array.dtype].is_differentiable
 
     @property
     def is_leaf(self) -> bool:
@@ -367,49 +372,9 @@ class Tensor(Variable):
             found = found[0]
         return found
 
-    def to(
-        self,
-        *args: Any,
-        device: Any = None,
-        dtype: Any = None,
-        non_blocking: builtins.bool = False,
-        copy: builtins.bool = False,
-    ) -> Any:
-        """The tensor in another dtype, on another device, or both; itself when nothing changes.
-
-        `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`. The autodiff context stays the tensor's own.
-        """
-        for value in args:
-            if isinstance(value, bool):
-                continue
-            if isinstance(value, Variable):
-                device, dtype = value._device, value.dtype  # type: ignore[attr-defined]
-            elif dtypes.as_dtype(value) is not None:
-                dtype = value
-            elif value is not None:
-                device = value
-        wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype)
-        if wanted is None:
-            raise TypeError(f"to() received an invalid dtype: {dtype!r}")
-        where = self._device if device is None else Device(device).concrete()
-        if not copy and wanted is self.dtype and where.hardware == self._device.hardware:
-            return self
-        where.kernels()
-        return dispatch(movement.to_copy, (self,), (wanted.name, where.hardware))
-
     def _to_numpy_dtype(self, dtype: Any) -> Any:
         """The tensor in the dtype that a NumPy dtype names."""
         return self.to(FROM_NUMPY[dtype])
-
-    def type(self, dtype: Any = None) -> Any:
-        """PyTorch's name of the tensor type, `torch.FloatTensor`; with a dtype, the tensor in it."""
-        if dtype is not None:
-            return self.to(dtype)
-        return f"torch.{'cuda.' if self.is_cuda else ''}{self.dtype.tensor_name}"
-
-    def type_as(self, other: Any) -> Any:
-        """The tensor in the dtype and on the device of another."""
-        return self.to(other)
 
     def cpu(self) -> Any:
         """The tensor on the CPU."""
@@ -418,26 +383,6 @@ class Tensor(Variable):
     def cuda(self, device: Any = None) -> Any:
         """The tensor on a CUDA device."""
         return self.to(device="cuda" if device is None else device)
-
-    def float(self) -> Any:
-        """The tensor as float32."""
-        return self.to(dtypes.float32)
-
-    def double(self) -> Any:
-        """The tensor as float64."""
-        return self.to(dtypes.float64)
-
-    def long(self) -> Any:
-        """The tensor as int64."""
-        return self.to(dtypes.int64)
-
-    def int(self) -> Any:
-        """The tensor as int32."""
-        return self.to(dtypes.int32)
-
-    def bool(self) -> Any:
-        """The tensor as bool: whether each item is not 0."""
-        return self.to(dtypes.bool_)
 
     def clone(self) -> Any:
         """A copy, recorded."""
@@ -468,8 +413,8 @@ class Tensor(Variable):
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
-        if isinstance(value, (builtins.int, builtins.float)) and not self.dtype.holds(value):
-            raise RuntimeError(f"value cannot be converted to type {self.dtype.name}_t without overflow")
+        if isinstance(value, NUMBERS):
+            self.dtype.check_holds(value)
         return dispatch(movement.fill, (self, value), (), self)
 
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
@@ -501,7 +446,7 @@ class Tensor(Variable):
             lambda index: interop.fetch(self, index),
             shape=self._array.shape,
             dtype_name=self.dtype.name,
-            kind={"f": "float", "b": "bool"}.get(self._array.dtype.kind, "int"),
+            kind=self.dtype.category,
             device=str(self._device),
             default_dtype_name=dtypes.get_default_dtype().name,
             requires_grad=self.requires_grad,
@@ -560,7 +505,7 @@ class Tensor(Variable):
         return int(self._scalar())
 
     def __index__(self) -> Any:
-        if self._array.dtype.kind == "f" or self._array.size != 1:
+        if self._differentiable() or self._array.size != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from ..kernels import cpu
 from ..kernels.array import Array
 from ..kernels.backends import backend
+from ..kernels.halves import in_float32
 from ..kernels.locks import fork_safe_lock
 from ..kernels.reduced_gradients import reduced_gradients
 from ..kernels.registry import OUT, Backward, ElementwiseOp, KernelOp, Op, Rule
@@ -487,7 +488,7 @@ class OpNode(Node):
     def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Array]) -> Sequence[Any]:
         facts = self.facts
         values = [saved[n].ndarray if n in saved else facts.get(n) for n in self.op.fused_reads]
-        results = fused(g.ndarray, *values, self.needs)
+        results = in_float32(fused, [g.ndarray, *values, self.needs])
         return [None if r is None else cpu.from_host(r) for r in results]
 
     def _apply_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from .arithmetic import add, pow, rsub, sub, where
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
+from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
 from .linalg import addmm, bmm, dot, matmul, mm, mv
 from .losses import log_softmax, nll_loss
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
@@ -61,6 +62,11 @@ __all__ = [
     "count_nonzero",
     "dot",
     "flatten",
+    "is_complex",
+    "is_floating_point",
+    "is_nonzero",
+    "is_signed",
+    "is_tensor",
     "log_softmax",
     "logsumexp",
     "matmul",
@@ -76,6 +82,7 @@ __all__ = [
     "nll_loss",
     "norm",
     "normal",
+    "numel",
     "permute",
     "poisson",
     "pow",
@@ -88,6 +95,7 @@ __all__ = [
     "randn_like",
     "randperm",
     "reshape",
+    "result_type",
     "rsub",
     "select",
     "squeeze",

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
+from ..dtype import common as common_dtype
 from ..kernels import losses as kernels
 from ..operands import broadcast_shapes
 from ..size import Size
@@ -29,7 +30,7 @@ def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
     if dim is None:
         raise TypeError("log_softmax() missing the argument 'dim': name the dimension whose items sum to one")
     wrapped = wrap_dim(dim, input.dim())
-    if input._array.dtype.kind != "f":
+    if not input.dtype.is_floating_point:
         last = "_lastdim" if wrapped == max(input.dim() - 1, 0) else ""
         raise NotImplementedError(f"\"log_softmax{last}_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
     return dispatch(kernels.log_softmax, (input,), (wrapped,))
@@ -44,7 +45,7 @@ def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: st
     _check_reduction(reduction)
     if target._array.dtype.name == "uint8":
         target = target.long()
-    if target._array.dtype.kind == "f" and target.dim() == input.dim():
+    if target.dtype.is_floating_point and target.dim() == input.dim():
         raise NotImplementedError(
             "targets that are class probabilities are not supported yet: give int64 class indices"
         )
@@ -124,10 +125,8 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
         shape = broadcast_shapes(tuple(input.shape), tuple(target.shape))
         input, target = input.expand(shape), target.expand(shape)
     if input._array.dtype is not target._array.dtype:
-        from ..dtype import promote_types
-
-        common = promote_types(input.dtype, target.dtype)
+        common = common_dtype(input.dtype, target.dtype)
         input, target = input.to(common), target.to(common)
-    if input._array.dtype.kind != "f":
+    if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"mse_cpu\" not implemented for '{input.dtype.scalar_name}'")
     return dispatch(kernels.mse_loss, (input, target), (reduction,))

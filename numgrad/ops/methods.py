@@ -10,7 +10,7 @@ from ..dispatch import dispatch, operator
 from ..interop import as_operand
 from ..kernels import arithmetic as table
 from ..kernels import comparison
-from . import arithmetic, extrema, in_place_draws, linalg, losses, reductions, sampling, shaping, statistics
+from . import arithmetic, casts, extrema, in_place_draws, linalg, losses, reductions, sampling, shaping, statistics
 from .table import bind_methods
 
 FUNCTIONS = (
@@ -36,6 +36,8 @@ def bind(cls: Any) -> None:
             setattr(cls, name, getattr(module, name))
     for method in (where, expand_as, view_as, reshape_as):
         setattr(cls, method.__name__, method)
+    for name, cast in casts.METHODS.items():
+        setattr(cls, name, cast)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)
     cls.sub_ = _scaled_in_place(table.sub, table.sub_scaled)
     cls.pow_ = _pow_in_place

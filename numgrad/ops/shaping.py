@@ -7,7 +7,7 @@ from typing import Any
 
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
-from ..dtype import promote_types
+from ..dtype import common as common_dtype
 from ..kernels import movement, views
 from ..kernels.array import broadcast_axes, storage_extent
 from ..kernels.views import view_strides
@@ -211,7 +211,7 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 def _promoted(tensors: Sequence[Any]) -> tuple[Any, ...]:
     common = tensors[0].dtype
     for x in tensors[1:]:
-        common = promote_types(common, x.dtype)
+        common = common_dtype(common, x.dtype)
     return tuple(x if x.dtype is common else x.to(common) for x in tensors)
 
 

@@ -1,0 +1,117 @@
+"""`to`, `type` and the methods named after dtypes: the same numbers in another dtype, on another device, or both."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtype as dtypes
+from ..autograd.variable import CLASSES
+from ..device import device as Device
+from ..dispatch import dispatch
+from ..kernels import movement
+
+_TYPE_NAMES = {f"torch.{d.tensor_name}": d for d in dtypes.ALL}
+_warned = False
+
+
+def to(
+    self: Any,
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+) -> Any:
+    """The tensor in another dtype, on another device, or both; itself when nothing changes.
+
+    `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, each followed by `non_blocking` and `copy`. The autodiff
+    context stays the tensor's own. Of complex numbers real dtypes keep the real part, with a warning.
+
+    Raises:
+        TypeError: arguments that are none of these.
+        RuntimeError: a text that names no device.
+    """
+    flags = []
+    for position, value in enumerate(args):
+        named = dtypes.as_dtype(value)
+        if isinstance(value, bool):
+            flags.append(value)
+        elif value.__class__ in CLASSES and not position:
+            device, dtype = value._device, value.dtype
+        elif named is not None and dtype is None:
+            dtype = named
+        elif not position and (value is None or isinstance(value, (str, Device))):
+            device = value
+        elif value is not None:
+            raise TypeError(f"to() received an invalid combination of arguments - got {value.__class__.__name__}")
+    copy = copy or flags[1:] == [True]
+    wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype)
+    if wanted is None:
+        raise TypeError(f"to() received an invalid combination of arguments - got (dtype={dtype.__class__.__name__}, )")
+    where = self._device if device is None else Device(device).concrete()
+    if not copy and wanted is self.dtype and where.hardware == self._device.hardware:
+        return self
+    where.kernels()
+    warn_discarded(self.dtype, wanted)
+    return dispatch(movement.to_copy, (self,), (wanted.name, where.hardware))
+
+
+def warn_discarded(given: dtypes.dtype, wanted: dtypes.dtype) -> None:
+    """Warn, the first time, that a cast of complex numbers to a real dtype keeps the real part alone."""
+    global _warned
+    if given.is_complex and not (wanted.is_complex or wanted is dtypes.bool_ or _warned):
+        _warned = True
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
+
+
+def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """PyTorch's name of the tensor type, `torch.FloatTensor`; with a dtype, or such a name, the tensor in it.
+
+    Raises ValueError for another name.
+    """
+    if dtype is None:
+        return f"torch.{'cuda.' if self.is_cuda else ''}{self.dtype.tensor_name}"
+    wanted = dtype if isinstance(dtype, dtypes.dtype) else _TYPE_NAMES.get(dtype)
+    if wanted is None:
+        raise ValueError(f"invalid type: '{getattr(dtype, '__name__', dtype)}'")
+    return to(self, wanted)
+
+
+def type_as(self: Any, other: Any) -> Any:
+    """The tensor in the dtype and on the device of another."""
+    return to(self, other)
+
+
+def _cast(name: str, wanted: dtypes.dtype) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return to(self, wanted)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"The tensor as {wanted.name}."
+    return method
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "to": to,
+    "type": type,
+    "type_as": type_as,
+    **{
+        name: _cast(name, wanted)
+        for name, wanted in {
+            "half": dtypes.float16,
+            "bfloat16": dtypes.bfloat16,
+            "float": dtypes.float32,
+            "double": dtypes.float64,
+            "cfloat": dtypes.complex64,
+            "cdouble": dtypes.complex128,
+            "char": dtypes.int8,
+            "short": dtypes.int16,
+            "int": dtypes.int32,
+            "long": dtypes.int64,
+            "byte": dtypes.uint8,
+            "bool": dtypes.bool_,
+        }.items()
+    },
+}
