@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,9 +45,15 @@ def from_numpy(array: Any) -> Any:
 
 
 def _type_name(value: Any) -> str:
-    """How PyTorch's messages call a type: with its module, unless that is a builtin."""
+    """How PyTorch's messages call a type: those of extension modules with their module."""
     kind = type(value)
-    return kind.__name__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__name__}"
+    is_written_in_python = bool(kind.__flags__ & _HEAP_TYPE)
+    return (
+        kind.__name__ if is_written_in_python or kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    )
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def _native(array: np.ndarray) -> np.ndarray:
@@ -251,6 +259,7 @@ class _Writable:
 
 
 _DLPACK_CPU = (1, 0)  # kDLCPU and its index
+_DLPACK_CUDA = 2
 _VERSIONED = "dltensor_versioned"
 
 
@@ -293,6 +302,11 @@ def _export(owner: Any) -> Any:
         return owner.__dlpack__()
 
 
+def dlpack_device(x: Any) -> tuple[int, int]:
+    """DLPack's numbers of the device type (1 for the CPU, 2 for CUDA) and of the device."""
+    return _DLPACK_CPU if x._device.type == "cpu" else (_DLPACK_CUDA, x._device.index)
+
+
 def to_dlpack(x: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
     """A capsule over the memory of a CPU tensor. Raises BufferError, as PyTorch, for one that requires a gradient."""
     if x.requires_grad:
@@ -324,15 +338,22 @@ def _as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:
     """
     if isinstance(data, (np.ndarray, np.generic)):
         return np.asarray(data)
+    if isinstance(data, (list, tuple)) and any(isinstance(item, np.ndarray) and item.ndim for item in data):
+        stacked = _stacked(data)
+        if stacked is not None:
+            return stacked
     shape = _shape_of(data)
     flat: list[Any] = []
     found: set[dtypes.dtype] = set()
     _flatten(data, shape, 0, flat, found)
     if wanted is None:
         wanted = functools.reduce(dtypes.common, found) if found else dtypes.get_default_dtype()
+    _check_range(flat, wanted)
     try:
         with np.errstate(over="ignore"):
-            return np.array(_parts(flat, wanted), dtype=wanted.numpy).reshape(shape)
+            # Integers through int64, by which -1 becomes the largest uint8.
+            through = np.dtype(np.int64) if wanted.category == "int" else wanted.numpy
+            return np.array(_parts(flat, wanted), dtype=through).astype(wanted.numpy, copy=False).reshape(shape)
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
 
@@ -348,21 +369,54 @@ def _parts(flat: list[Any], wanted: dtypes.dtype) -> list[Any]:
     return flat
 
 
+def _stacked(arrays: Sequence[Any]) -> np.ndarray | None:
+    """Arrays of one shape and dtype as one, without a look at every item."""
+    first = arrays[0]
+    if all(isinstance(a, np.ndarray) and (a.shape, a.dtype) == (first.shape, first.dtype) for a in arrays):
+        return np.stack(arrays)
+    return None
+
+
+def _check_range(flat: list[Any], wanted: dtypes.dtype) -> None:
+    """Raise RuntimeError, with PyTorch's text, for a number that an integer dtype does not hold."""
+    if wanted.category != "int":
+        return
+    limits = np.iinfo(wanted.numpy)
+    lowest = limits.min if wanted.is_signed else -limits.max  # PyTorch lets -1 be the largest
+    for number in flat:
+        if isinstance(number, complex):
+            continue
+        if isinstance(number, int) and not -(2**63) <= number < 2**63:
+            raise ValueError("Overflow when unpacking long long")
+        if not lowest <= number <= limits.max:
+            raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow")
+
+
 def _is_sequence(data: Any) -> bool:
-    return isinstance(data, (list, tuple, range)) or (isinstance(data, np.ndarray) and data.ndim > 0)
+    """Whether `data` has a length and items by number, as all that PyTorch takes apart: lists, arrays, own classes."""
+    if isinstance(data, (list, tuple, range)):
+        return True
+    if isinstance(data, (str, bytes, dict)) or data.__class__ in CLASSES:
+        return False
+    if isinstance(data, np.ndarray):
+        return data.ndim > 0
+    return hasattr(data, "__len__") and hasattr(data, "__getitem__")
 
 
-def _is_nested(data: Any) -> bool:
-    return _is_sequence(data) or (data.__class__ in CLASSES and data.dim() > 0)
+_MOST_DIMENSIONS = 64  # NumPy's limit
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
     shape: list[int] = []
-    while _is_nested(data):
+    while _is_sequence(data):
+        if len(shape) == _MOST_DIMENSIONS:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
         shape.append(len(data))
         if not len(data):
             break
         data = data[0]
+        if isinstance(data, str):
+            raise ValueError("too many dimensions 'str'")
     return tuple(shape)
 
 
@@ -380,7 +434,7 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], foun
         else:
             found.add(FROM_NUMPY[own] if own in FROM_NUMPY else dtypes.of_number(number))
         return
-    if not _is_nested(data):
+    if not _is_sequence(data):
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
@@ -393,11 +447,20 @@ def _number(value: Any) -> Any:
         return value
     if _is_sequence(value):
         raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
-    if value.__class__ in CLASSES or isinstance(value, np.ndarray):
+    if value.__class__ in CLASSES:
+        return _number_of_tensor(value)
+    if isinstance(value, np.ndarray):
         return value.item()
-    if isinstance(value, str):
-        raise TypeError("new(): invalid data type 'str'")
-    raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+    raise RuntimeError(f"Could not infer dtype of {_type_name(value)}")
+
+
+def _number_of_tensor(x: Any) -> Any:
+    """The number that a tensor among others in a list is; its dtype stays with it."""
+    if x.dtype.is_complex:
+        return complex(x)
+    return float(x) if x.dtype.is_floating_point else bool(x) if x.dtype is dtypes.bool_ else operator.index(x)
 
 
 def to_numpy(x: Any) -> Any:
@@ -412,6 +475,17 @@ def to_numpy(x: Any) -> Any:
     if x.dtype is dtypes.bfloat16:
         raise TypeError("Got unsupported ScalarType BFloat16")
     return x._array.ndarray.view()
+
+
+def as_ndarray(x: Any, dtype: Any, copy: bool | None) -> Any:
+    """What `numpy.asarray(x)` gives: the memory of a CPU tensor, or a copy in another dtype.
+
+    Raises ValueError where `copy` is False and one is needed.
+    """
+    found = to_numpy(x)
+    if copy is False and dtype is not None and np.dtype(dtype) != found.dtype:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return found if dtype is None and not copy else found.astype(dtype or found.dtype, copy=bool(copy))
 
 
 def as_operand(value: Any, like: Any, alone: bool = False) -> Any:
@@ -429,6 +503,52 @@ def as_operand(value: Any, like: Any, alone: bool = False) -> Any:
     if isinstance(value, np.ndarray) and (alone or (like is not None and value.dtype in FROM_NUMPY)):
         return from_numpy(value) if like is None else from_numpy(value).to(like._device)
     return NotImplemented
+
+
+_OPERATORS = {
+    "absolute": operator.abs, "add": operator.add, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor, "divide": operator.truediv, "equal": operator.eq, "floor_divide": operator.floordiv,
+    "greater": operator.gt, "greater_equal": operator.ge, "invert": operator.invert, "left_shift": operator.lshift,
+    "less": operator.lt, "less_equal": operator.le, "matmul": operator.matmul, "multiply": operator.mul,
+    "negative": operator.neg, "not_equal": operator.ne, "positive": operator.pos, "power": operator.pow,
+    "remainder": operator.mod, "right_shift": operator.rshift, "subtract": operator.sub,
+}  # fmt: skip
+"""Python's operators by the names of NumPy's functions: what `ndarray * tensor` asks for."""
+
+
+def ufunc(function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    """A NumPy function of arrays of which one is a tensor.
+
+    An operator gives a tensor, with its graph. Any other function is computed by NumPy on the tensors' memory, and gives
+    tensors outside the graph; so for tensors that require gradients it raises RuntimeError, as `numpy()` does.
+    """
+    if method == "__call__" and not options and function.__name__ in _OPERATORS:
+        like = next(x for x in inputs if x.__class__ in CLASSES)
+        operands = [x if x.__class__ in CLASSES else as_operand(x, like) for x in inputs]
+        if not any(x is NotImplemented for x in operands):
+            return _OPERATORS[function.__name__](*operands)
+    outs = options.get("out", ())
+    if outs:
+        options["out"] = tuple(_bare(x) for x in outs)
+    found = getattr(function, method)(*map(_bare, inputs), **options)
+    if outs:
+        for out in outs:
+            if out.__class__ in CLASSES:
+                out._array.storage.version += 1
+        return outs[0] if len(outs) == 1 else outs
+    if isinstance(found, tuple):
+        return tuple(_tensor_of(x) for x in found)
+    return _tensor_of(found)
+
+
+def _bare(value: Any) -> Any:
+    return to_numpy(value) if value.__class__ in CLASSES else value
+
+
+def _tensor_of(value: Any) -> Any:
+    """A result of NumPy's as a tensor, or itself where no tensor has its dtype."""
+    found = np.asarray(value)
+    return from_numpy(found) if found.dtype in FROM_NUMPY else value
 
 
 def fetch(x: Any, index: tuple[slice, ...]) -> Any:
