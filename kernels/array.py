@@ -35,6 +35,14 @@ class Storage:
         self.version = 0
         self.writer: tuple[str, Any] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.buffer, self.device)
+
+
+def _restored(buffer: np.ndarray, device: str) -> Storage:
+    """A storage from its pickle. A pickle makes its own dtype object; kernels are found by NumPy's one of each kind."""
+    return Storage(buffer.view(np.dtype(buffer.dtype.type)), device)
+
 
 class Array:
     """A strided view of a `Storage`.

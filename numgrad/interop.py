@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import dtype as dtypes
 from .autograd.variable import CLASSES, wrap
-from .device import CPU
+from .device import CPU, device
 from .device import device as _device
 from .dtype import FROM_NUMPY
 from .kernels import cpu
@@ -325,8 +325,7 @@ def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any
     wanted = None if dtype is None else _checked_dtype("tensor", dtype)
     _check_dtype(values)
     values = np.array(values, dtype=values.dtype if wanted is None else wanted.numpy, order="C")
-    target = CPU if where is None else _device(where).concrete()
-    target.kernels()
+    target = CPU if where is None else device(where).concrete()
     result = wrap(target.kernels().from_host(_native(values), target.hardware), target)
     return result._mark_leaf(requires_grad)
 
@@ -505,7 +504,7 @@ def as_operand(value: Any, like: Any, alone: bool = False) -> Any:
     return NotImplemented
 
 
-_OPERATORS = {
+_OPERATORS: dict[str, Callable[..., Any]] = {
     "absolute": operator.abs, "add": operator.add, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
     "bitwise_xor": operator.xor, "divide": operator.truediv, "equal": operator.eq, "floor_divide": operator.floordiv,
     "greater": operator.gt, "greater_equal": operator.ge, "invert": operator.invert, "left_shift": operator.lshift,
@@ -560,3 +559,12 @@ def fetch(x: Any, index: tuple[slice, ...]) -> Any:
 def items(x: Any) -> Any:
     """All items of a tensor as nested Python lists, or a number."""
     return x._device.kernels().to_host(x._array).tolist()
+
+
+def extent(x: Any) -> tuple[Any, Any, int]:
+    """The smallest and the largest item of a tensor, without NaN, and how many items are NaN. It has some items."""
+    values = x._device.kernels().to_host(x._array)
+    if not x.dtype.is_floating_point:
+        return values.min().item(), values.max().item(), 0
+    nans = int(np.count_nonzero(np.isnan(values)))
+    return float(np.fmin.reduce(values, axis=None)), float(np.fmax.reduce(values, axis=None)), nans

@@ -6,13 +6,15 @@ Attributes and conversions are here; operators and the methods of ops are bound 
 from __future__ import annotations
 
 import builtins
+import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
+from . import copying, interop, notebook
 from . import dtype as dtypes
-from . import interop
 from .autograd import differentiate
 from .autograd.hooks import RemovableHandle
 from .autograd.node import gradient_edge
@@ -49,7 +51,7 @@ class Tensor(Variable):
 
     __slots__ = ()
     __array_priority__ = 1000
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # until the end of this file, where `==` is bound
 
     if TYPE_CHECKING:  # operators and the methods of ops are bound at the end of this file
 
@@ -468,24 +470,14 @@ class Tensor(Variable):
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
+    def _repr_html_(self) -> str:
+        return notebook.html(self)
+
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Any:
-        if not self.is_leaf:
-            error = RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-                "see https://github.com/pytorch/pytorch/pull/103001"
-            )
-            error.add_note("A copy outside the graph is what copy.deepcopy(x.detach()) gives.")
-            raise error
-        if id(self) not in memo:
-            copied = self._make_subclass(type(self), self.detach().clone(), self.requires_grad)
-            memo[id(self)] = copied
-            copied._grad = None if self._grad is None else self._grad.detach().clone()
-        return memo[id(self)]
+        return copying.deep(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # As in PyTorch the copy of a result is a leaf: the graph is not copied.
-        return (_rebuild, (type(self), interop.to_numpy(self.detach().cpu()), str(self._device), self.requires_grad))
+        return copying.reduced(self)
 
     def __len__(self) -> Any:
         if not self.dim():
@@ -503,16 +495,30 @@ class Tensor(Variable):
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         return bool(self.item())
 
-    def _scalar(self) -> Any:
+    def _scalar(self, kind: Any, c_name: str) -> Any:
+        """The only item, for Python's `kind` of number, which is less than the tensor: it has no graph."""
         if self._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.item()
+        if self.requires_grad and kind is not int:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first.",
+                UserWarning,
+                stacklevel=3,
+            )
+        item = self.item()
+        if isinstance(item, complex) and kind is not complex:
+            raise RuntimeError(f"value cannot be converted to type {c_name} without overflow")
+        return kind(item)
 
     def __float__(self) -> Any:
-        return float(self._scalar())
+        return self._scalar(float, "double")
 
     def __int__(self) -> Any:
-        return int(self._scalar())
+        return self._scalar(int, "int64_t")
+
+    def __complex__(self) -> Any:
+        return self._scalar(complex, "c10::complex<double>")
 
     def __index__(self) -> Any:
         if self._differentiable() or self._array.size != 1:
@@ -520,19 +526,18 @@ class Tensor(Variable):
         return int(self.item())
 
     def __contains__(self, value: Any) -> Any:
-        found = self == value
-        return bool(found.long().sum().item()) if isinstance(found, Tensor) else False
+        if not isinstance(value, (Tensor, Number)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
+        found: Any = self == value
+        return bool(found.any())
 
     def __getitem__(self, index: Any) -> Any:
         return indexing.get(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         indexing.put(self, index, value)
-
-
-def _rebuild(cls: type, values: Any, device: str, requires_grad: builtins.bool) -> Any:
-    """A tensor from its pickle."""
-    return Tensor._make_subclass(cls, interop.from_numpy(values).to(device=device), requires_grad)
 
 
 set_tensor_class(Tensor)

@@ -73,7 +73,7 @@ def _bind_operators(cls: Any) -> None:
         setattr(cls, f"__{name}__", operator(op, as_operand))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", operator(getattr(comparison, name), as_operand))
-    cls.__hash__ = object.__hash__
+    cls.__hash__ = lambda self: id(self)  # as PyTorch; Python's own differs from it in value
     cls.__rtruediv__ = lambda self, other: dispatch(table.reciprocal, (self,)) * other
     cls.__neg__ = lambda self: dispatch(table.neg, (self,))
     cls.__pos__ = lambda self: self
