@@ -127,7 +127,7 @@ def _(g, input):
     return g * input
 
 
-@elementwise(samples=(Uniform(), POSITIVE), reference=np.divide, result="float", tensors=())
+@elementwise(samples=(Uniform(), POSITIVE), reference=np.divide, result="float", tensors=(), public=())
 def div(input, other):
     """Quotient of two tensors, item by item; integers divide to the default float dtype."""
     return input / other

@@ -48,6 +48,7 @@ _kernel = njit({options}error_model="numpy", nogil=True, fastmath={flags}, no_cf
 
 '''
 _REAL = ("float32", "float64")
+_ROUNDINGS = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.trunc", "round": "np.rint"}  # math's give an int64
 _KERNEL_NAMES = frozenset({
     "NoAlias", "_A", "_inline", "_kernel", "block", "end", "first", "group", "height", "i", "is_beyond", "j", "kernel",
     "last", "min", "njit", "np", "rows", "size", "start", "step", "stop", "width",
@@ -102,9 +103,9 @@ def dialect(dtype: str) -> scalar_ir.Dialect:
     """
     from numba import config
 
-    functions = {}
+    functions = dict(_ROUNDINGS) if dtype in _REAL else {}
     if dtype in _REAL and not config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it at run time
-        functions = {
+        functions |= {
             f"near_{name}" if name in vector_math.LIMITED else name: f"_{name}" for name in vector_math.MODULES
         }
     return scalar_ir.Dialect("cpu", "@_jit", "_T", functions, _KERNEL_NAMES)

@@ -15,6 +15,7 @@ from .arithmetic import reciprocal, where
 from .registry import Uniform, elementwise
 
 _LN2, _LN10 = math.log(2), math.log(10)
+_RADIANS, _DEGREES = math.pi / 180, 180 / math.pi
 
 
 # ---------------------------------------------------------------------------------------------------- exponentials
@@ -117,6 +118,22 @@ def rsqrt(input):
 @rsqrt.grad("input", composite=True)
 def _(g, out):
     return -0.5 * g * out**3
+
+
+@elementwise(samples=Uniform(), reference=np.hypot, floating_only="hypot_cpu", tensors=("input", "other"))
+def hypot(input, other):
+    """`sqrt(input**2 + other**2)`, without overflow."""
+    return math.hypot(input, other)
+
+
+@hypot.grad("input", composite=True)
+def _(g, input, out):
+    return g * (input / out)
+
+
+@hypot.grad("other", composite=True)
+def _(g, other, out):
+    return g * (other / out)
 
 
 # ---------------------------------------------------------------------------------------------------- trigonometric
@@ -222,6 +239,47 @@ def _(g, input, other):
 
 def _reciprocal_or_zero(square: Any) -> Any:
     return where(square == 0, 0, reciprocal(square))
+
+
+@elementwise(samples=Uniform(-4, 4), reference=np.deg2rad, result="float", node="Deg2RadBackward0")
+def deg2rad(input):
+    """An angle in degrees as one in radians."""
+    return input * _RADIANS
+
+
+@deg2rad.grad("input", composite=True)
+def _(g):
+    return g * _RADIANS
+
+
+@elementwise(samples=Uniform(-4, 4), reference=np.rad2deg, result="float", node="Rad2DegBackward0")
+def rad2deg(input):
+    """An angle in radians as one in degrees."""
+    return input * _DEGREES
+
+
+@rad2deg.grad("input", composite=True)
+def _(g):
+    return g * _DEGREES
+
+
+@elementwise(samples=Uniform(-3, 3), reference=np.sinc, result="float")
+def sinc(input):
+    """`sin(pi * input) / (pi * input)`, 1 at 0."""
+    if input == 0:
+        return 1
+    y = math.pi * input
+    return math.sin(y) / y
+
+
+@sinc.grad("input")
+def _(g, input):
+    y = math.pi * input
+    if abs(y) < 0.5:  # the series, where the quotient below would cancel; exact at 0 for derivatives of any order
+        z = y * y
+        series = 1 - z * (1 / 10 - z * (1 / 280 - z * (1 / 15120 - z * (1 / 1330560 - z / 172972800))))
+        return g * (-math.pi / 3 * y * series)
+    return g * (math.pi * (y * math.cos(y) - math.sin(y)) / (y * y))
 
 
 # ---------------------------------------------------------------------------------------------------- hyperbolic

@@ -175,6 +175,7 @@ class ElementwiseOp(Op):
         result: str = "same",
         bool_error: Exception | None = None,
         floating_only: str = "",
+        integers_only: str = "",
         public: tuple[str, ...] = ("function", "method", "in-place"),
         aliases: tuple[str, ...] = (),
         tensors: tuple[str, ...] | None = None,
@@ -198,6 +199,7 @@ class ElementwiseOp(Op):
         self.aliases = aliases  # further public names
         self.bool_error = bool_error  # where PyTorch refuses bools; a second text is for two of them
         self.floating_only = floating_only  # where PyTorch refuses integers and bools: its kernel's name
+        self.integers_only = integers_only  # where it refuses floats
         self._scalar = scalar
         self._backwards: dict[Any, Backward] = {}
         self.backward_name = backward_name or f"{self.name.replace('.', '_')}_backward"
@@ -511,9 +513,9 @@ def elementwise(*, samples: Any, reference: Callable[..., Any], **options: Any) 
     Args:
         samples: a `Uniform`, or one for each input, to draw test inputs from.
         reference: the same function on NumPy arrays.
-        options: `result`, `public`, `aliases`, `bool_error`, `floating_only`, `node`, `backward_name` (of the derived
-            gradient op), `differentiable`, `name`, `doc`, `plain`, `tensors`, `memory_bound` (see `ElementwiseOp` and
-            `Op`).
+        options: `result`, `public`, `aliases`, `bool_error`, `floating_only`, `integers_only`, `node`,
+            `backward_name` (of the derived gradient op), `differentiable`, `name`, `doc`, `plain`, `tensors`,
+            `memory_bound` (see `ElementwiseOp` and `Op`).
 
     Raises:
         ValueError: two ops with one name, no docstring, no samples.

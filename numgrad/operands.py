@@ -116,6 +116,8 @@ def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any
         _refuse_bools(op.bool_error, [d is dtypes.bool_ for d in dims + zeros + numbers])
     if op.floating_only and not (of_tensors := dtypes.promote(dims, zeros, [])).is_differentiable:
         raise NotImplementedError(f"\"{op.floating_only}\" not implemented for '{of_tensors.scalar_name}'")
+    if op.integers_only and promoted.is_differentiable:
+        raise NotImplementedError(f"\"{op.integers_only}\" not implemented for '{promoted.scalar_name}'")
     if op.result == "float" and not promoted.is_differentiable:
         promoted = dtypes.get_default_dtype()
     own = {"real": promoted, "int": dtypes.int64, "bool": dtypes.bool_}

@@ -84,7 +84,7 @@ def elementwise_case(op: Op, shapes: Sequence[tuple[int, ...]], dtype: np.dtype 
     for name, uniform, shape in zip(op.inputs, ranges, shapes, strict=True):
         if op.scalar.kinds.get(name) == "bool" or dtype == BOOL:
             arrays.append(np.asarray(rng.random(shape) < 0.5))
-        elif dtype == I64:
+        elif dtype == I64 or op.integers_only:
             arrays.append(np.asarray(rng.integers(int(np.ceil(uniform.low)), int(uniform.high) + 1, shape)))
         else:
             arrays.append(_drawn(uniform, shape, rng))

@@ -3,11 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import add, pow, rsub, sub, where
+from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
+from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
 from .linalg import addmm, bmm, dot, matmul, mm, mv
 from .losses import log_softmax, nll_loss
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
+from .rounding import copysign, div, floor_divide, fmod, heaviside, remainder, round
 from .sampling import (
     bernoulli,
     multinomial,
@@ -45,10 +48,15 @@ if TYPE_CHECKING:  # the functions of the table have no names that a type checke
 
 globals().update(FUNCTIONS)
 
+divide = true_divide = div
+
 __all__ = [
     "add",
+    "addcdiv",
+    "addcmul",
     "addmm",
     "all",
+    "allclose",
     "amax",
     "amin",
     "aminmax",
@@ -59,14 +67,28 @@ __all__ = [
     "bernoulli",
     "bmm",
     "cat",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "copysign",
     "count_nonzero",
+    "div",
+    "divide",
     "dot",
+    "equal",
     "flatten",
+    "float_power",
+    "floor_divide",
+    "fmod",
+    "heaviside",
     "is_complex",
     "is_floating_point",
     "is_nonzero",
     "is_signed",
     "is_tensor",
+    "isclose",
+    "lerp",
     "log_softmax",
     "logsumexp",
     "matmul",
@@ -76,6 +98,7 @@ __all__ = [
     "mm",
     "multinomial",
     "mv",
+    "nan_to_num",
     "nanmean",
     "nansum",
     "narrow",
@@ -85,6 +108,7 @@ __all__ = [
     "numel",
     "permute",
     "poisson",
+    "positive",
     "pow",
     "prod",
     "rand",
@@ -94,10 +118,13 @@ __all__ = [
     "randn",
     "randn_like",
     "randperm",
+    "remainder",
     "reshape",
     "result_type",
+    "round",
     "rsub",
     "select",
+    "square",
     "squeeze",
     "stack",
     "std",
@@ -106,9 +133,11 @@ __all__ = [
     "sum",
     "t",
     "transpose",
+    "true_divide",
     "unsqueeze",
     "var",
     "var_mean",
     "where",
+    "xlogy",
     *FUNCTIONS,
 ]

@@ -9,12 +9,30 @@ from ..autograd.variable import CLASSES
 from ..dispatch import dispatch, operator
 from ..interop import as_operand
 from ..kernels import arithmetic as table
-from ..kernels import comparison
-from . import arithmetic, casts, extrema, in_place_draws, linalg, losses, reductions, sampling, shaping, statistics
+from ..kernels import comparison, logic
+from . import (
+    arithmetic,
+    bounds,
+    casts,
+    combined,
+    extrema,
+    in_place_draws,
+    linalg,
+    losses,
+    reductions,
+    rounding,
+    sampling,
+    shaping,
+    statistics,
+)
 from .table import bind_methods
 
 FUNCTIONS = (
     (arithmetic, ("add", "sub", "pow")),
+    (rounding, ("round", "copysign", "heaviside", "div", "floor_divide", "remainder", "fmod")),
+    (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),
+    (combined, ("positive", "square", "lerp", "addcmul", "addcdiv", "xlogy", "float_power", "float_power_")),
+    (combined, ("isclose", "allclose", "equal")),
     (reductions, ("sum", "mean", "nansum", "nanmean", "prod", "any", "all", "count_nonzero")),
     (extrema, ("max", "min", "amax", "amin", "aminmax", "argmax", "argmin")),
     (statistics, ("var", "std", "norm", "logsumexp")),
@@ -27,6 +45,13 @@ FUNCTIONS = (
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
 
+IN_PLACE = (  # functions whose `out=` being the tensor itself makes them its method with an underscore
+    (rounding, ("round", "copysign", "heaviside", "div", "floor_divide", "remainder", "fmod")),
+    (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),
+    (combined, ("square", "lerp", "addcmul", "addcdiv", "xlogy")),
+)
+ALIASES = {"true_divide": "div", "divide": "div"}
+
 
 def bind(cls: Any) -> None:
     """Give the tensor class its operators and the methods that are ops."""
@@ -34,6 +59,12 @@ def bind(cls: Any) -> None:
     for module, names in FUNCTIONS:
         for name in names:
             setattr(cls, name, getattr(module, name))
+    for module, names in IN_PLACE:
+        for name in names:
+            setattr(cls, f"{name}_", in_place(getattr(module, name)))
+    for alias, name in ALIASES.items():
+        setattr(cls, alias, getattr(cls, name))
+        setattr(cls, f"{alias}_", getattr(cls, f"{name}_"))
     for method in (where, expand_as, view_as, reshape_as):
         setattr(cls, method.__name__, method)
     for name, cast in casts.METHODS.items():
@@ -42,6 +73,17 @@ def bind(cls: Any) -> None:
     cls.sub_ = _scaled_in_place(table.sub, table.sub_scaled)
     cls.pow_ = _pow_in_place
     bind_methods(cls)
+
+
+def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method that writes what a function of `out=` gives to the tensor itself, and returns that."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return function(self, *args, out=self, **options)
+
+    method.__name__ = f"{function.__name__}_"
+    method.__doc__ = f"`{function.__name__}`, in place."
+    return method
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
@@ -75,13 +117,41 @@ def _bind_operators(cls: Any) -> None:
         setattr(cls, f"__{name}__", operator(getattr(comparison, name), as_operand))
     cls.__hash__ = lambda self: id(self)  # as PyTorch; Python's own differs from it in value
     cls.__rtruediv__ = lambda self, other: dispatch(table.reciprocal, (self,)) * other
+    for name, op in (("and", logic.bitwise_and), ("or", logic.bitwise_or), ("xor", logic.bitwise_xor)):
+        setattr(cls, f"__{name}__", operator(op, as_operand))
+        setattr(cls, f"__r{name}__", operator(op, as_operand))
+        setattr(cls, f"__i{name}__", _in_place(op))
+    for name, op in (("lshift", logic.bitwise_left_shift), ("rshift", logic.bitwise_right_shift)):
+        setattr(cls, f"__{name}__", operator(op, as_operand))
+        setattr(cls, f"__r{name}__", _reflected(lambda a, b, op=op: dispatch(op, (a, b))))
+        setattr(cls, f"__i{name}__", _in_place(op))
+    for name, function in (("floordiv", rounding.floor_divide), ("mod", rounding.remainder)):
+        setattr(cls, f"__{name}__", function)
+        setattr(cls, f"__r{name}__", _reflected(function))
+        setattr(cls, f"__i{name}__", in_place(function))
+    cls.__ipow__ = _pow_in_place
+    cls.__invert__ = _invert
     cls.__neg__ = lambda self: dispatch(table.neg, (self,))
-    cls.__pos__ = lambda self: self
+    cls.__pos__ = combined.positive
     cls.__abs__ = lambda self: dispatch(table.absolute, (self,))
     cls.__pow__ = arithmetic.pow
     cls.__rpow__ = lambda self, base: arithmetic.pow(base, self)
     cls.__matmul__ = _matmul
     cls.__rmatmul__ = lambda self, other: _matmul(as_operand(other, self), self)
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Any:
+        return function(other, self)
+
+    return method
+
+
+def _invert(self: Any) -> Any:
+    """All bits turned round; the negation of bools. Raises TypeError for floats."""
+    if self._array.dtype.kind not in "iub":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return dispatch(logic.bitwise_not, (self,))
 
 
 def _in_place(op: Any) -> Callable[..., Any]:

@@ -1,0 +1,184 @@
+"""PyTorch's own table of ops, `op_db`: its sample inputs run through both libraries, and what differs.
+
+A sample is PyTorch's: tensors, numbers, dtypes in nested tuples and dicts. `converted` makes numgrad's of it, with the
+same items, strides and wish for a gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+import numgrad as ng
+
+SECOND_ORDER_LIMIT = 150  # items of all inputs, beyond which second gradients are not compared
+
+
+def numgrad_function(name: str) -> Callable[..., Any] | None:
+    """What `name` of PyTorch's table is in numgrad: a function, or a method where PyTorch has no function; else None."""
+    found: Any = ng
+    reference: Any = torch
+    for part in name.split("."):
+        found, reference = getattr(found, part, None), getattr(reference, part, None)
+    if callable(found) and not isinstance(found, ng.dtype):
+        return found
+    if reference is None or "." not in name:
+        method = getattr(ng.Tensor, name, None)
+        if isinstance(method, property):
+            return lambda x: getattr(x, name)
+        return method
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------- conversion
+def converted(value: Any, leaves: list[Any] | None = None) -> Any:
+    """A sample of PyTorch's as numgrad's; tensors that require a gradient are appended to `leaves`."""
+    if isinstance(value, torch.Tensor):
+        return _converted_tensor(value, leaves)
+    if isinstance(value, torch.dtype):
+        return getattr(ng, str(value).removeprefix("torch."))
+    if isinstance(value, torch.device):
+        return ng.device(str(value))
+    if isinstance(value, torch.Size):
+        return ng.Size(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(converted(v, leaves) for v in value)
+    if isinstance(value, dict):
+        return {k: converted(v, leaves) for k, v in value.items()}
+    return value
+
+
+def _converted_tensor(x: torch.Tensor, leaves: list[Any] | None) -> Any:
+    plain = x.detach()
+    if 0 in plain.stride() and plain.numel():
+        made = ng.from_numpy(np.ascontiguousarray(plain.numpy()).copy())
+    else:
+        memory = np.empty(_extent(plain), plain.numpy().dtype)
+        array = np.lib.stride_tricks.as_strided(
+            memory, tuple(plain.shape), tuple(s * plain.element_size() for s in plain.stride())
+        )
+        array[...] = plain.numpy()
+        made = ng.from_numpy(array)
+    if x.requires_grad:
+        made.requires_grad_()
+        if leaves is not None:
+            leaves.append(made)
+    return made
+
+
+def _extent(x: torch.Tensor) -> int:
+    if not x.numel():
+        return 1
+    return 1 + sum((n - 1) * s for n, s in zip(x.shape, x.stride(), strict=True))
+
+
+def leaves_of(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in a sample that require a gradient, in the order in which `converted` meets them."""
+    if isinstance(value, torch.Tensor):
+        if value.requires_grad:
+            yield value
+    elif isinstance(value, (tuple, list)):
+        for v in value:
+            yield from leaves_of(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from leaves_of(v)
+
+
+def fresh(value: Any) -> Any:
+    """A sample with leaves of its own: those of op_db may share memory or be views."""
+    if isinstance(value, torch.Tensor):
+        copy = value.detach() if value.requires_grad else value
+        return copy.requires_grad_(value.requires_grad)
+    if isinstance(value, (tuple, list)) and not isinstance(value, torch.Size):
+        return type(value)(fresh(v) for v in value)
+    if isinstance(value, dict):
+        return {k: fresh(v) for k, v in value.items()}
+    return value
+
+
+# ---------------------------------------------------------------------------------------------------- results
+def flat(result: Any) -> list[Any]:
+    """The tensors (and whatever else) in a result, in order."""
+    if isinstance(result, (tuple, list)) and not isinstance(result, (torch.Size, ng.Size)):
+        return [item for part in result for item in flat(part)]
+    return [result]
+
+
+TOLERANCE = {torch.float64: 1e-7, torch.float32: 1.3e-6}  # relative; others are compared exactly
+
+
+def compare(got: Any, expected: Any, what: str, factor: float = 1.0) -> None:
+    """Raise AssertionError unless two results agree in structure, dtype, shape and values."""
+    first, second = flat(got), flat(expected)
+    assert len(first) == len(second), f"{what}: {len(first)} results, expected {len(second)}"
+    for mine, theirs in zip(first, second, strict=True):
+        if not isinstance(theirs, torch.Tensor):
+            assert mine == theirs, f"{what}: {mine!r}, expected {theirs!r}"
+            continue
+        assert isinstance(mine, ng.Tensor), f"{what}: {type(mine).__name__}, expected a tensor"
+        assert tuple(mine.shape) == tuple(theirs.shape), f"{what}: shape {mine.shape}, expected {theirs.shape}"
+        assert str(mine.dtype) == str(theirs.dtype), f"{what}: {mine.dtype}, expected {theirs.dtype}"
+        values, wanted = mine.detach().numpy(), theirs.numpy(force=True)
+        tolerance = factor * TOLERANCE.get(theirs.dtype, 0)
+        np.testing.assert_allclose(values, wanted, rtol=tolerance, atol=10 * tolerance, err_msg=what)
+
+
+def check_sample(function: Callable[..., Any], op: Any, sample: Any) -> None:
+    """Forward, first and second gradients of one sample in both libraries."""
+    arguments = fresh((sample.input, *sample.args)), fresh(sample.kwargs)
+    theirs = list(leaves_of(arguments))
+    mine: list[Any] = []
+    own_args, own_kwargs = converted(arguments[0], mine), converted(arguments[1], mine)
+    expected = op.op(*arguments[0], **arguments[1])
+    got = function(*own_args, **own_kwargs)
+    compare(got, expected, "forward")
+    roots = [(a, b) for a, b in zip(flat(got), flat(expected), strict=True) if _differentiable(b)]
+    for a, b in zip(flat(got), flat(expected), strict=True):
+        if isinstance(b, torch.Tensor):
+            assert a.requires_grad == b.requires_grad, f"requires_grad {a.requires_grad}, expected {b.requires_grad}"
+    if not roots or not theirs:
+        return
+    small = sum(x.numel() for x in theirs) <= SECOND_ORDER_LIMIT and op.supports_gradgrad
+    rng = np.random.default_rng(0)
+    weights = [rng.normal(size=tuple(b.shape)) for _, b in roots]
+    wanted = _torch_gradients([b for _, b in roots], theirs, weights, small)
+    found = _numgrad_gradients([a for a, _ in roots], mine, weights, small)
+    _compare_gradients(found, wanted, "gradient")
+    if not small:
+        return
+    pairs = [(a, b) for a, b in zip(found, wanted, strict=True) if b is not None and b.requires_grad]
+    if not pairs:
+        return
+    assert all(a.requires_grad for a, _ in pairs), "the gradient has no graph"
+    weights = [rng.normal(size=tuple(b.shape)) for _, b in pairs]
+    wanted = _torch_gradients([b for _, b in pairs], theirs, weights, False)
+    found = _numgrad_gradients([a for a, _ in pairs], mine, weights, False)
+    _compare_gradients(found, wanted, "second gradient", 10)
+
+
+def _differentiable(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.requires_grad
+
+
+def _torch_gradients(roots: Any, leaves: Any, weights: Any, create_graph: bool) -> Any:
+    seeds = [torch.from_numpy(np.asarray(w)).to(r.dtype) for w, r in zip(weights, roots, strict=True)]
+    return torch.autograd.grad(roots, leaves, seeds, create_graph=create_graph, allow_unused=True)
+
+
+def _numgrad_gradients(roots: Any, leaves: Any, weights: Any, create_graph: bool) -> Any:
+    seeds = [ng.from_numpy(np.asarray(w)).to(r.dtype) for w, r in zip(weights, roots, strict=True)]
+    return ng.autograd.grad(roots, leaves, seeds, create_graph=create_graph, allow_unused=True)
+
+
+def _compare_gradients(found: Any, wanted: Any, what: str, factor: float = 1.0) -> None:
+    """Gradients agree; one that is undefined is as good as zeros."""
+    for k, (mine, theirs) in enumerate(zip(found, wanted, strict=True)):
+        if theirs is None or mine is None:
+            other = mine if theirs is None else theirs
+            assert other is None or not other.any(), f"{what} {k}: {mine}, expected {theirs}"
+            continue
+        compare(mine, theirs, f"{what} of input {k}", factor)
