@@ -363,6 +363,11 @@ class Tensor(Variable):
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return interop.ufunc(function, method, *inputs, **options)
 
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:
+        from . import array_api  # needs the whole of numgrad
+
+        return array_api
+
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: builtins.bool | None = None
     ) -> Any:
