@@ -551,9 +551,13 @@ def _tensor_of(value: Any) -> Any:
 
 
 def fetch(x: Any, index: tuple[slice, ...]) -> Any:
-    """Nested lists of a part of a tensor, for printing."""
-    loops = x._device.kernels()
-    return loops.to_host(x._array)[index].tolist()
+    """Nested lists of a part of a tensor, for printing; of another device no more than that part is fetched."""
+    shape, strides, offset = x._array.layout
+    for dim, part in enumerate(index):
+        start, stop, _ = part.indices(shape[dim])
+        offset += start * strides[dim]
+        shape = (*shape[:dim], stop - start, *shape[dim + 1 :])
+    return x._device.kernels().to_host(x._array.view(shape, strides, offset)).tolist()
 
 
 def items(x: Any) -> Any:

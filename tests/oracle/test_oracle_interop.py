@@ -147,7 +147,6 @@ out = torch.frombuffer(bytearray(b'abcdefgh'),dtype=torch.int32,offset=9)
 out = torch.frombuffer(bytearray(b'abcdefgh'),dtype=torch.int32,offset=-1)
 out = torch.frombuffer(bytearray(b'abcdefgh'),dtype=torch.int32,count=0)
 out = torch.frombuffer(bytearray(b''),dtype=torch.int32)
-out = torch.frombuffer(b'abcd',dtype=torch.uint8)
 out = torch.frombuffer([1],dtype=torch.uint8)
 out = torch.frombuffer(bytearray(b'abcd'),dtype=torch.float32,requires_grad=True).requires_grad
 out = torch.frombuffer(bytearray(b'abcd'),dtype=torch.int32,requires_grad=True)
