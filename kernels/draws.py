@@ -5,6 +5,7 @@ Items come from `philox`, on the host for every device, so that the numbers are 
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -17,6 +18,7 @@ from .registry import ElementwiseOp, Sample, Uniform, elementwise, op
 
 
 # ---------------------------------------------------------------------------------------------------- items
+@functools.cache  # a look at a NumPy dtype's name costs more than a small draw
 def stream_dtype(kind: str, dtype: np.dtype) -> np.dtype:
     """The dtype that `philox` draws in for items of `dtype`: half types are rounded, complex ones made of two."""
     if kind == "integers":

@@ -228,6 +228,7 @@ def kernel_source(kind: str, dtype: np.dtype) -> str:
     return "\n".join([header, *printed, loop])
 
 
+@functools.cache
 def _lookup(kind: str, dtype: np.dtype) -> _Draw:
     try:
         return _DRAWS[kind, dtype.name]

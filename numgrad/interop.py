@@ -362,7 +362,7 @@ def _parts(flat: list[Any], wanted: dtypes.dtype) -> list[Any]:
     if (
         not wanted.is_complex
         and wanted is not dtypes.bool_
-        and any(isinstance(x, (complex, np.complexfloating)) for x in flat)
+        and any(issubclass(kind, (complex, np.complexfloating)) for kind in set(map(type, flat)))
     ):
         raise TypeError("must be real number, not complex")
     return flat
@@ -382,7 +382,8 @@ def _check_range(flat: list[Any], wanted: dtypes.dtype) -> None:
         return
     limits = np.iinfo(wanted.numpy)
     lowest = limits.min if wanted.is_signed else -limits.max  # PyTorch lets -1 be the largest
-    for number in flat:
+    numbers = flat if not set(map(type, flat)) <= {bool, int} else [min(flat), max(flat)] if flat else []
+    for number in numbers:
         if isinstance(number, complex):
             continue
         if isinstance(number, int) and not -(2**63) <= number < 2**63:
@@ -402,6 +403,7 @@ def _is_sequence(data: Any) -> bool:
     return hasattr(data, "__len__") and hasattr(data, "__getitem__")
 
 
+_PLAIN: set[type] = {bool, int, float, complex}
 _MOST_DIMENSIONS = 64  # NumPy's limit
 
 
@@ -437,6 +439,10 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], foun
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    if depth == len(shape) - 1 and (kinds := set(map(type, data))) <= _PLAIN:  # the many items of most lists
+        out.extend(data)
+        found.update(dtypes.of_number(kind()) for kind in kinds)
+        return
     for item in data:
         _flatten(item, shape, depth + 1, out, found)
 

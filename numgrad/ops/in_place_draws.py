@@ -75,7 +75,9 @@ def normal_(self: Any, mean: float = 0, std: float = 1, *, generator: Any = None
     mean, std = real("normal_", "mean", 1, mean), real("normal_", "std", 2, std)
     check_std(std)
     refuse_integers("normal_kernel_cpu", self.dtype)
-    values = _drawn(self, "normal_", "normal", generator) * std + _of_each_part(mean, self.dtype)
+    values = _drawn(self, "normal_", "normal", generator)
+    if (mean, std) != (0, 1):
+        values = values * std + _of_each_part(mean, self.dtype)
     return dispatch(kernels.normal_, (self, values), (), self)
 
 
