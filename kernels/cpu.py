@@ -344,7 +344,7 @@ class Loop:
         if entry is None:
             entry = self._compiled[first.dtype] = self._compile((first, *rest))
         letters, start = self._unit_letters
-        threads.split(entry, letters, (first, *rest), rest[start] - rest[start - 1])
+        threads.split(entry, letters, (first, *rest), first.size, rest[start] - rest[start - 1])
 
     @functools.cached_property
     def _unit_letters(self) -> tuple[str, int]:
@@ -407,12 +407,11 @@ def call(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> Non
 
 def call_rows(kernel: Callable[..., None], operands: Sequence[Any], letters: str, height: int, width: int) -> None:
     """Call a rows kernel, in parts of rows on several threads when it is large."""
-    count = min(threads.get_num_threads(), height) if height * width >= SPLIT else 1
-    if count > 1:
-        parts = "".join("v" if letter in "fc" else "w" for letter in letters)
-        threads.share(kernel, parts, operands, height, -(-height // (threads.SHARES * count)), count - 1)
-    else:
+    if height * width < SPLIT:
         kernel(*operands)
+    else:
+        parts = "".join("v" if letter in "fc" else "w" for letter in letters)
+        threads.split(kernel, parts, operands, height * width, height)
 
 
 def gradient_runner(

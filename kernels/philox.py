@@ -274,7 +274,7 @@ def fill(out: np.ndarray, kind: str, start: int, seed: int, counter: int, low: i
         if target.size < threads.THRESHOLD:
             kernel(*operands)
         else:
-            threads.split(kernel, "wwwww<>", operands, count)
+            threads.split(kernel, "wwwww<>", operands, target.size, count)
         return target
 
     # The array may begin or end within a block; such a block is made aside, and its part copied.
