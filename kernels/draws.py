@@ -34,13 +34,6 @@ def integer_range(dtype: np.dtype) -> tuple[int, int]:
     return -reach, reach
 
 
-def largest(dtype: np.dtype) -> float:
-    """The largest finite number of a float dtype, and of the parts of a complex one."""
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(dtype).max)
-
-
 def positions(kind: str, dtype: np.dtype, count: int) -> int:
     """By how much a draw of `count` items advances the counter of its stream."""
     return philox.positions(kind, stream_dtype(kind, dtype), count * (2 if dtype.kind == "c" else 1))

@@ -15,7 +15,7 @@ from . import autograd, cuda, nn, ops, optim, random, testing
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
-from .interop import as_tensor, from_numpy, tensor
+from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .limits import finfo, iinfo
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from .printing import set_printoptions

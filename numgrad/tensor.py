@@ -48,7 +48,7 @@ class Tensor(Variable):
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # ndarray * tensor then calls Tensor.__rmul__
+    __array_priority__ = 1000
     __hash__ = object.__hash__
 
     if TYPE_CHECKING:  # operators and the methods of ops are bound at the end of this file
@@ -356,8 +356,18 @@ class Tensor(Variable):
         return interop.to_numpy(self.detach().cpu() if force else self)
 
     def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> Any:
-        found = interop.to_numpy(self)
-        return found if dtype is None and not copy else found.astype(dtype or found.dtype, copy=bool(copy))
+        return interop.as_ndarray(self, dtype, copy)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return interop.ufunc(function, method, *inputs, **options)
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: builtins.bool | None = None
+    ) -> Any:
+        return interop.to_dlpack(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]:
+        return interop.dlpack_device(self)
 
     def tolist(self) -> Any:
         """The items as nested lists of Python numbers."""

@@ -32,6 +32,7 @@ INTEGERS = [
 ]
 ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
 NOT_ON_CUDA = {"as_strided"}  # the gradient has no CUDA kernel
+MADE_ON_HOST = {"arange", "draw", "multinomial", "permutation", "poisson_counts"}  # the results move to the device
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
 
 
@@ -397,7 +398,7 @@ def cuda_cases(name: str) -> list[Case]:
 def test_cuda(cuda_device, name):
     for case in cuda_cases(name):
         sweep.check_on_cuda(case, second=name in SECOND_ON_CUDA)
-    assert name in {*VIEWS, "arange"} or cuda_device.launches
+    assert name in {*VIEWS, *MADE_ON_HOST} or cuda_device.launches
 
 
 @pytest.mark.parametrize("name", ["add", "div", "where"])

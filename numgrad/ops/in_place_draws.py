@@ -12,6 +12,7 @@ from .. import dtype as dtypes
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import draws as kernels
+from ..limits import finfo
 from .checks import invalid_combination
 from .draws import check_integer_bounds, check_std, draw, integers, real, refuse_integers, shown
 from .sampling import trials
@@ -45,12 +46,16 @@ def uniform_(self: Any, *bounds: Any, generator: Any = None, **named: Any) -> An
     _check_interval(self.dtype, low, high)
     values = _drawn(self, "uniform_", "uniform", generator)
     if (low, high) != (0, 1):
-        values = values * (high - low) + low
+        values = values * (high - low) + _of_each_part(low, self.dtype)
     return dispatch(kernels.uniform_, (self, values), (), self)
 
 
+def _of_each_part(value: float, dtype: dtypes.dtype) -> Any:
+    return complex(value, value) if dtype.is_complex else value
+
+
 def _check_interval(dtype: dtypes.dtype, low: float, high: float) -> None:
-    largest = kernels.largest(dtype.numpy)
+    largest = finfo(dtype).max
     for name, value in (("from", low), ("to", high)):
         if not abs(value) <= largest:
             raise RuntimeError(f"{name} is out of bounds for {dtype.c_name}")
@@ -70,7 +75,7 @@ def normal_(self: Any, mean: float = 0, std: float = 1, *, generator: Any = None
     mean, std = real("normal_", "mean", 1, mean), real("normal_", "std", 2, std)
     check_std(std)
     refuse_integers("normal_kernel_cpu", self.dtype)
-    values = _drawn(self, "normal_", "normal", generator) * std + mean
+    values = _drawn(self, "normal_", "normal", generator) * std + _of_each_part(mean, self.dtype)
     return dispatch(kernels.normal_, (self, values), (), self)
 
 
