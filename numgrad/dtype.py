@@ -48,7 +48,8 @@ class dtype:
         if self.numpy.kind not in "iu":
             return True
         limits = np.iinfo(self.numpy)
-        return bool(limits.min - 1 < number < limits.max + 1)
+        low = limits.min or -limits.max  # a negative number wraps round in an unsigned dtype
+        return bool(low - 1 < number < limits.max + 1)
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"

@@ -92,6 +92,14 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     return tensor(data, dtype=dtype, device=device)
 
 
+def index_tensor(data: Any, where: device) -> Any:
+    """A list, range, tuple or ndarray as an index: bools and uint8 as they are, any other numbers as int64."""
+    values = _as_array(data, None)
+    if values.dtype not in (np.bool_, np.uint8):
+        values = values.astype(np.int64)
+    return _new(values, None, where, False)
+
+
 def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any:
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if dtype is not None and wanted is None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from .arithmetic import add, pow, rsub, sub, where
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
+from .indexing import index_put, index_put_
 from .linalg import addmm, bmm, dot, matmul, mm, mv
 from .losses import log_softmax, nll_loss
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
@@ -47,6 +48,8 @@ __all__ = [
     "count_nonzero",
     "dot",
     "flatten",
+    "index_put",
+    "index_put_",
     "log_softmax",
     "logsumexp",
     "matmul",

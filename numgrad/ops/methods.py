@@ -10,7 +10,7 @@ from ..dispatch import dispatch, operator
 from ..interop import as_operand
 from ..kernels import arithmetic as table
 from ..kernels import comparison
-from . import arithmetic, extrema, linalg, losses, reductions, shaping, statistics
+from . import arithmetic, extrema, indexing, linalg, losses, reductions, shaping, statistics
 from .table import bind_methods
 
 FUNCTIONS = (
@@ -21,6 +21,8 @@ FUNCTIONS = (
     (losses, ("log_softmax",)),
     (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
     (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),
+    (indexing, ("index_put", "index_put_")),
+    (shaping, ("unbind", "split", "split_with_sizes")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
 
