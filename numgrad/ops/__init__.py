@@ -8,6 +8,7 @@ from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
+from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
 from .linalg import addmm, bmm, dot, matmul, mm, mv
 from .losses import log_softmax, nll_loss
@@ -34,10 +35,13 @@ from .shaping import (
     permute,
     reshape,
     select,
+    split,
+    split_with_sizes,
     squeeze,
     stack,
     t,
     transpose,
+    unbind,
     unsqueeze,
 )
 from .statistics import logsumexp, norm, std, std_mean, var, var_mean
