@@ -223,11 +223,17 @@ def calls_in(step: Step, seconds: float) -> int:
 
 
 def take_turns(steps: dict[str, Step], rounds: int, block: float) -> dict[str, list[float]]:
-    """Seconds per call of every step, one number a round; within a round the steps take turns."""
+    """Seconds per call of every step, one number a round; within a round the steps take turns.
+
+    The threads of a library poll for work after its turn, those of OpenMP for some milliseconds. Before the next turn they
+    are left to fall asleep; else the other library would be measured on half a core.
+    """
     calls = {name: calls_in(step, block) for name, step in steps.items()}
     times: dict[str, list[float]] = {name: [] for name in steps}
     for number in range(rounds):
         for name in sorted(steps, reverse=bool(number % 2)):
+            time.sleep(0.02)
+            steps[name]()
             times[name].append(seconds_per_call(steps[name], calls[name]))
     return times
 

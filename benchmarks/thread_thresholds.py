@@ -46,10 +46,11 @@ def row_sums(size: int) -> Run:
     out = np.empty(size // ROW, FLOAT)
     loop = Loop(fold_rows, reassoc=True, given=SUM.given)
 
-    def units(start: int, stop: int) -> None:
-        loop(x, out, out, 0.0, start, stop, 1, ROW, ROW, ROW)
+    def run(parts: int) -> None:
+        call = loop if parts == 1 else loop.in_units
+        call(x, out, out, 0.0, 0, len(out), 1, ROW, ROW, ROW)
 
-    return lambda parts: units(0, len(out)) if parts == 1 else threads.split(units, len(out))
+    return run
 
 
 KERNELS: dict[str, Callable[[int], Run]] = {

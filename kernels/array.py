@@ -129,6 +129,10 @@ class Array:
         """Shape, strides and offset."""
         return self.shape, self.strides, self.offset
 
+    def storage_items(self) -> int:
+        """Number of items that the storage holds (CPU)."""
+        return self.storage.buffer.nbytes // self.dtype.itemsize
+
     def view(self, shape: Shape, strides: Shape, offset: int) -> Array:
         """Another view of the same storage (not checked against its bounds)."""
         storage = self.storage

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cpu, lower, philox, threads
+from . import cpu, lower, philox
 from .array import Array, Shape
 from .backends import backend
 from .registry import ElementwiseOp, Sample, Uniform, elementwise, op
@@ -42,18 +42,9 @@ def positions(kind: str, dtype: np.dtype, count: int) -> int:
 
 
 def items(kind: str, dtype: np.dtype, count: int, seed: int, counter: int, low: int = 0, high: int = 0) -> np.ndarray:
-    """`count` items of a draw as a 1-D ndarray. Large draws are made by several threads, with the same numbers."""
+    """`count` items of a draw as a 1-D ndarray."""
     drawn = np.empty(count * (2 if dtype.kind == "c" else 1), stream_dtype(kind, dtype))
-    if len(drawn) < threads.THRESHOLD:
-        philox.fill(drawn, kind, 0, seed, counter, low, high)
-    else:
-        blocks = len(drawn) // threads.WHOLE
-
-        def fill(first: int, last: int) -> None:
-            start, stop = first * threads.WHOLE, len(drawn) if last == blocks else last * threads.WHOLE
-            philox.fill(drawn[start:stop], kind, start, seed, counter, low, high)
-
-        threads.split(fill, blocks)
+    philox.fill(drawn, kind, 0, seed, counter, low, high)
     if dtype.kind == "c":
         return (drawn if kind == "uniform" else drawn * drawn.dtype.type(math.sqrt(0.5))).view(dtype)
     if kind == "uniform" and dtype.itemsize == 2:

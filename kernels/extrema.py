@@ -11,7 +11,20 @@ import numpy as np
 from .arithmetic import where
 from .array import Shape
 from .cpu import Loop
-from .folds import TILE, Axes, Fold, all_axes, in_units, keep, kept_shape, mapped, restore_dims, shaped, walk, walk_copy
+from .folds import (
+    THRESHOLD,
+    TILE,
+    Axes,
+    Fold,
+    all_axes,
+    keep,
+    kept_shape,
+    mapped,
+    restore_dims,
+    shaped,
+    walk,
+    walk_copy,
+)
 from .reductions import COUNT
 from .registry import Sample, op
 
@@ -167,7 +180,8 @@ class Extremum:
             tile = min(form.inner, TILE)
             loop, units = self._columns, form.outer * -(-form.inner // tile)
             numbers += (form.stride, form.inner, tile)
-        in_units(lambda start, stop: loop(way.buffer, values, indices, start, stop, *numbers), units, x.size)
+        call = loop if x.size < THRESHOLD else loop.in_units
+        call(way.buffer, values, indices, 0, units, *numbers)
         return shaped(values, way), shaped(indices, way)
 
 

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import cpu, lower, threads
+from . import cpu, lower
 from .array import Shape
 from .cpu import Loop
 
 Axes = tuple[int, ...]
 
-SEGMENT = 1 << 18  # items of a unit of long rows or columns, in arrays large enough for threads
-THRESHOLD = 1 << 21  # items from which threads are used: 2^20 float32 take 47 us, a handover 25
+SEGMENT = 1 << 16  # items of a unit of long rows or columns, in arrays large enough for threads
+THRESHOLD = 1 << 17  # items from which threads are used
 TILE = 4096  # columns of a unit: their totals stay in the first-level cache
 NARROW = 64  # fewer columns than this are folded as several rows side by side
 WIDENED = 256  # columns that several narrow rows are taken together to
@@ -49,11 +49,12 @@ def fold_rows(x, out, centers, parameter, start, stop, segments, segment, outer_
                 lanes = _Lane(_join(lanes, _item(block[i], center, parameter)))  # noqa: F821
             total = _Total(_join(total, lanes))  # noqa: F821
             begin += 1024
-        block = x[begin:end]
-        lanes = _Lane(_START)  # noqa: F821
-        for i in range(block.shape[0]):
-            lanes = _Lane(_join(lanes, _item(block[i], center, parameter)))  # noqa: F821
-        total = _Total(_join(total, lanes))  # noqa: F821
+        if begin < end:
+            block = x[begin:end]
+            lanes = _Lane(_START)  # noqa: F821
+            for i in range(block.shape[0]):
+                lanes = _Lane(_join(lanes, _item(block[i], center, parameter)))  # noqa: F821
+            total = _Total(_join(total, lanes))  # noqa: F821
         out[unit] = total
 
 
@@ -228,14 +229,6 @@ def restore_dims(g: Any, dim: Axes, keepdim: bool) -> Any:
     return g
 
 
-def in_units(run: Callable[[int, int], None], units: int, items: int) -> None:
-    """Call `run(start, stop)` for all units of a loop over so many items, in parts on several threads if it is large."""
-    if items < THRESHOLD:
-        run(0, units)
-    else:
-        threads.split(run, units)
-
-
 def all_axes(x: np.ndarray) -> Axes:
     """Every axis of an array."""
     return tuple(range(x.ndim))
@@ -360,23 +353,22 @@ class Fold:
     def walked(self, way: Walk, centers: np.ndarray | None, parameter: float, dtype: np.dtype) -> np.ndarray:
         """The flat results of a walk."""
         buffer, form = way.buffer, way.form
-        if form.inner < NARROW and form.stride == form.inner > 1 and form.n * form.inner >= 64 * WIDENED:
-            return self._widened(way, centers, parameter).astype(dtype, copy=False)
         plan = _plan(form)
+        if plan.is_narrow:
+            return self._widened(way, centers, parameter).astype(dtype, copy=False)
         total = dtype if plan.segments == 1 else self.total_dtype(buffer.dtype)
-        kind = "columns" if form.inner != 1 else "float rows" if buffer.dtype.kind == "f" else "rows"
+        kind = "float rows" if plan.kind == "rows" and buffer.dtype.kind == "f" else plan.kind
         loop = self._loops[kind, total != buffer.dtype]
         results = np.empty(plan.results, total)
         read = results if centers is None else centers  # nothing reads missing centers, but memory has to be there
-        if plan.items < THRESHOLD:
-            loop(buffer, results, read, parameter, 0, plan.units, *plan.numbers)
-        else:
-            threads.split(
-                lambda start, stop: loop(buffer, results, read, parameter, start, stop, *plan.numbers), plan.units
-            )
+        call = loop if plan.items < THRESHOLD else loop.in_units
+        call(buffer, results, read, parameter, 0, plan.units, *plan.numbers)
         if plan.segments == 1:
             return results
-        merged = self.merge.reduce(results.reshape(form.outer, plan.segments, form.inner), 1).reshape(-1)
+        if plan.segments == plan.results:
+            merged = self.merge.reduce(results, keepdims=True)  # 2 us less than the general way
+        else:
+            merged = self.merge.reduce(results.reshape(form.outer, plan.segments, form.inner), 1).reshape(-1)
         return merged.astype(dtype, copy=False)
 
     def _widened(self, way: Walk, centers: np.ndarray | None, parameter: float) -> np.ndarray:
@@ -407,6 +399,8 @@ def _named_dtype(name: str, items: np.dtype) -> np.dtype:
 class _Plan(NamedTuple):
     """How a loop goes over a form: the parts of the work, and the numbers that the loop takes."""
 
+    kind: str  # of the loop, "rows" or "columns"
+    is_narrow: bool  # columns so few that several rows are taken as one
     units: int
     segments: int
     results: int
@@ -425,4 +419,12 @@ def _plan(form: Form) -> _Plan:
     if inner != 1:
         tiles = -(-inner // tile)
         numbers += (stride, inner, tile)
-    return _Plan(outer * segments * tiles, segments, outer * segments * inner, items, numbers)
+    return _Plan(
+        "rows" if inner == 1 else "columns",
+        inner < NARROW and stride == inner > 1 and n * inner >= 64 * WIDENED,
+        outer * segments * tiles,
+        segments,
+        outer * segments * inner,
+        items,
+        numbers,
+    )

@@ -61,6 +61,21 @@ def _(g):
     return g
 
 
+@elementwise(samples=Uniform(), reference=lambda x, y: np.broadcast_to(y, x.shape), result="first",
+             name="fill.Tensor", node="FillBackward3", public=())  # fmt: skip
+def fill_tensor(input, value):
+    """`fill` with the item of a 0-d tensor."""
+    return value
+
+
+fill_tensor.constant_in("input")
+
+
+@fill_tensor.grad("value", composite=True)
+def _(g):
+    return g
+
+
 @elementwise(samples=Uniform(), reference=np.zeros_like, result="first", public=("in-place",))
 def zero(input):
     """Zeros: what `input.zero_()` writes."""
@@ -148,6 +163,24 @@ def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate(tensors, dim))
 
 
+@cat.kernel("cuda")
+def _(tensors: Sequence[Array], dim: int) -> Array:
+    return _joined(tensors, dim, sum(x.shape[dim] for x in tensors))
+
+
+def _joined(tensors: Sequence[Array], dim: int, extent: int) -> Array:
+    """Arrays copied side by side along a dimension of a new array, which has this extent there."""
+    shape = tensors[0].shape
+    loops = backend(tensors[0].device)
+    out = loops.empty((*shape[:dim], extent, *shape[dim + 1 :]), tensors[0].dtype, tensors[0].device)
+    start = 0
+    for x in tensors:
+        if x.size:
+            loops.copy(x, out.view(x.shape, out.strides, out.offset + start * out.strides[dim]))
+        start += x.shape[dim]
+    return out
+
+
 @cat.grad("tensors")
 def _(g, tensors_shape, dim):
     start = 0
@@ -169,6 +202,17 @@ def stack(*tensors, dim=0):
 @stack.kernel("cpu")
 def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     return np.ascontiguousarray(np.stack(tensors, dim))
+
+
+@stack.kernel("cuda")
+def _(tensors: Sequence[Array], dim: int) -> Array:
+    expanded = []
+    for x in tensors:
+        step = x.shape[dim] * x.strides[dim] if dim < len(x.shape) else 1
+        expanded.append(
+            x.view((*x.shape[:dim], 1, *x.shape[dim:]), (*x.strides[:dim], step, *x.strides[dim:]), x.offset)
+        )
+    return _joined(expanded, dim, len(expanded))
 
 
 @stack.grad("tensors")

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cache
+from . import cache, threads
 
 _MASK_64 = 2**64 - 1
 WORD = np.uint64(0xFFFFFFFF)
@@ -206,8 +206,8 @@ _jit = njit(error_model="numpy", nogil=True, fastmath={{"contract"}}, forceinlin
 # block lie side by side, and vectorises. So does `forceinline`, without which a function this long stays a call.
 _LOOP = """
 @njit(error_model="numpy", nogil=True, fastmath={{"contract"}})
-def kernel(out, seed, counter, low, span):
-    for b in range(out.shape[0] // {items}):
+def kernel(out, seed, counter, low, span, start, stop):
+    for b in range(start, stop):
         i = np.uint64(b) * np.uint64({items})
         {targets} = {block}(seed, counter + np.uint64(b), low, span)
 """
@@ -243,15 +243,15 @@ def _kernel(kind: str, dtype: np.dtype) -> Callable[..., None]:
     from numba.np.numpy_support import from_dtype
 
     blocks = types.Array(from_dtype(dtype), 1, "C")
-    signature = (blocks, types.uint64, types.uint64, types.int64, types.uint64)
+    signature = (blocks, types.uint64, types.uint64, types.int64, types.uint64, types.int64, types.int64)
     return cache.compiled(kernel_source(kind, dtype), "kernel", signature)
 
 
 def fill(out: np.ndarray, kind: str, start: int, seed: int, counter: int, low: int = 0, high: int = 0) -> None:
-    """Write items `start`, `start + 1` ... of a draw into a contiguous 1-D array; threads fill disjoint chunks.
+    """Write items `start`, `start + 1` ... of a draw into a contiguous 1-D array, on several threads if it is large.
 
     Args:
-        out: the chunk, contiguous; its dtype is the draw's.
+        out: the array, contiguous; its dtype is the draw's.
         kind: "uniform" in [0, 1), "normal" of mean 0 and variance 1, or "integers" in [low, high).
         start: which item of the draw `out[0]` is.
         seed: names the stream, modulo 2**64.
@@ -270,10 +270,15 @@ def fill(out: np.ndarray, kind: str, start: int, seed: int, counter: int, low: i
     kernel, size = _kernel(kind, out.dtype), _lookup(kind, out.dtype).items_per_block
 
     def blocks(target: np.ndarray, first: int) -> np.ndarray:
-        kernel(target, seed & _MASK_64, (counter + first) & _MASK_64, low, high - low)
+        count = target.size // size
+        operands = (target, seed & _MASK_64, (counter + first) & _MASK_64, low, high - low, 0, count)
+        if target.size < threads.THRESHOLD:
+            kernel(*operands)
+        else:
+            threads.split(kernel, "wwwww<>", operands, target.size, count)
         return target
 
-    # A chunk may begin or end within a block; such a block is made aside, and its part copied.
+    # The array may begin or end within a block; such a block is made aside, and its part copied.
     done = 0
     while done < out.size:
         block, lane = divmod(start + done, size)

@@ -144,25 +144,18 @@ def reduced_gradients(
     operands = [x.flat if x.__class__ is Array else x for x in values]
     if copies > 1:
         operands = [np.tile(x, copies) if letter == "r" else x for x, letter in zip(operands, sources, strict=True)]
-    count = threads.get_num_threads() if g.size >= cpu.SPLIT else 1
-    step = -(-blocks // count)
-    chunks = []
-    for first in range(0, blocks, step):
-        bounds = _bounds(first, first + step, width, rows)
-        parts = [x[bounds[letter]] if letter in "fc" else x for x, letter in zip(operands, sources, strict=True)]
-        parts += [out[bounds[letter]] for out, letter in zip(outputs, targets, strict=True)]
-        chunks.append([*parts, width, rows])
-    threads.run_chunks(_kernel(function, dtype, sources, targets), chunks)
+    kernel = _kernel(function, dtype, sources, targets)
+    whole = (*operands, *outputs, width, rows)
+    if g.size < cpu.SPLIT:
+        kernel(*whole)
+    else:  # an array of `f` has rows * width items for each block, one of `c` has rows
+        parts = "".join({"f": "f", "c": "s"}.get(letter, "w") for letter in sources)
+        parts += "".join({"f": "f", "c": "s"}.get(letter, "v") for letter in targets) + "ww"
+        threads.split(kernel, parts, whole, g.size, blocks, rows * width, rows)
     return [
         dense_array(_total(out, letter, copies, dtype), dtype, own, contiguous_strides(own))
         for out, letter, own in zip(outputs, targets, shapes, strict=True)
     ]
-
-
-def _bounds(first: int, last: int, width: int, rows: int) -> dict[str, slice]:
-    """What a chunk of blocks is of each kind of operand."""
-    items = slice(first * rows * width, last * rows * width)
-    return {"f": items, "c": slice(first * rows, last * rows), "r": slice(first, last), "s": slice(first, last)}
 
 
 def _total(out: np.ndarray, letter: str, copies: int, dtype: np.dtype) -> np.ndarray:

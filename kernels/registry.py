@@ -386,6 +386,8 @@ class KernelOp(Op):
         writes: tuple[int, ...] = (),
         moves: bool = False,
         takes_complex: bool = False,
+        updates: bool = False,
+        takes_expanded: bool = False,
         **options: Any,
     ) -> None:
         name = options.pop("name", None) or function.__name__
@@ -394,6 +396,10 @@ class KernelOp(Op):
         self.writes = writes  # indices of the inputs that the kernel writes in place
         self.moves = moves
         self.takes_complex = takes_complex or moves
+        self.updates = (
+            updates  # the kernel writes parts of its first argument: a copy of that input, or the input itself
+        )
+        self.takes_expanded = takes_expanded  # in place it also writes a tensor that shows an element several times
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.fused_kernels: dict[str, Callable[..., Any]] = {}
         self.fused_reads: tuple[str, ...] = ()
@@ -478,7 +484,7 @@ class ViewOp(Op):
     def grad(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Declare the gradient as Python over tensors, of `g`, the input's shape, strides and offset, and attributes."""
         self._rule_target("input")
-        readable = ("g", "input_shape", "input_strides", "input_offset", *self.attributes)
+        readable = ("g", "gs", "input_shape", "input_strides", "input_offset", "input_meta", *self.attributes)
         self.rules["input"] = _make_rule(self, function, True, readable)
         return function
 
@@ -494,6 +500,20 @@ class ViewOp(Op):
         self._rule_target("input")
         self.rules["input"] = Rule(rule, ("g", *names), True)
         return function
+
+
+class SeveralViewsOp(ViewOp):
+    """An op that gives several views at once: `function(shape, strides, offset, *attributes)` is a list of layouts.
+
+    Its gradient reads `gs`: for each view a gradient, or None.
+    """
+
+    outputs = 0  # as many as the layouts
+
+    @property
+    def layouts(self) -> Callable[..., list[Any]]:
+        """The function that gives the layouts."""
+        return self.layout
 
 
 def _declare(made: Any, name: str) -> Any:
@@ -539,12 +559,14 @@ def op(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: A
     return declare
 
 
-def view(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: Any) -> Callable[..., ViewOp]:
-    """Declare a view op as a pure function of the layout, shared by all devices."""
+def view(
+    *, samples: Sequence[Sample], reference: Callable[..., Any], several: bool = False, **options: Any
+) -> Callable[..., ViewOp]:
+    """Declare a view op as a pure function of the layout, shared by all devices; with `several` it gives a list of them."""
     options.setdefault("memory_bound", True)
 
     def declare(function: Callable[..., Any]) -> ViewOp:
-        made = ViewOp(function, samples=samples, reference=reference, **options)
+        made = (SeveralViewsOp if several else ViewOp)(function, samples=samples, reference=reference, **options)
         return _declare(made, made.name)
 
     return declare

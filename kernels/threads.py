@@ -1,43 +1,44 @@
-"""The pool that runs chunks of kernels on several threads.
+"""The pool of threads that take parts of large kernels.
 
-A kernel releases the interpreter lock and works on whatever slices it is given, so a large one is split into chunks: no
-second compiled form is needed. The chunks of a call lie in the open: the caller takes one after another, and so do the
-workers. So a call ends whatever becomes of the workers (another process has their core, too few could be started, all
-are busy with other calls, the interpreter is shutting down), also one made within a worker. The pool is made at first
-use, and anew in a forked child, where the parent's threads do not exist.
+A kernel releases the interpreter lock and works on whatever part of its operands it is given, so a large one is split: no
+second compiled form is needed. The caller and the workers claim one part after another, in machine code (`handover`), so
+a call ends whatever becomes of the workers: another process has their core, too few could be started, all are busy
+with other calls, the interpreter is shutting down. The pool is made at first use, and anew in a forked child, where the
+parent's threads do not exist.
 
-A worker that has just finished polls for the next call for some 50 us before it sleeps (`waiting`), and the caller polls for
-the last chunk: handing over takes 5-10 us instead of 30. On Linux workers keep off the CPU that the caller is on: the
-scheduler wakes a thread where its waker runs, even with the other core idle, and the two would take turns. (exp of 2^20
-float32 every 0.3 ms: one thread 290 us, `ThreadPoolExecutor` with two 330, this pool 190.)
+A worker that has just finished polls for the next call for some 50 us before it sleeps, and the caller polls for the
+last part: a handover takes 1 us instead of 30. On Linux workers keep off the CPU that the caller is on: the scheduler
+wakes a thread where its waker runs, even with the other core idle, and the two would take turns. (exp of 2^20 float32
+every 0.3 ms: one thread 290 us, `ThreadPoolExecutor` with two 330.)
 
 (Numba's own `parallel=True` was tried: its OpenMP layer takes 2-4 us to start but stalls when a core is busy and kills
 a forked child; its workqueue layer aborts the process when two Python threads use it. `concurrent.futures` takes longer
-to hand over a chunk, and when it cannot start a thread it raises after it has queued the chunk, which may run later
-nevertheless: twice, that is, if the caller runs it.)
+to hand over a part, and when it cannot start a thread it raises after it has queued the part, which may run later
+nevertheless: twice, that is, if the caller runs it. A pool of ours that handed over Python calls took 15-25 us.)
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
-from time import perf_counter, thread_time
-from typing import Any
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import waiting
+from . import cache, handover
 from .cpus import current_cpu, usable_cpus
 from .locks import fork_safe_lock
 
 THRESHOLD = 1 << 17
 SMALLEST_CHUNK = 1 << 16  # with many CPUs, handing over smaller ones would take longer than running them
-LONGEST_CHUNK = 1 << 19  # of longer arrays each thread takes several, so that threads of unequal speed end together
 WHOLE = 1024  # a chunk is so many items or a multiple: what is left over is rounded otherwise than in packed code
-STALL = 2e-4  # seconds without a core, from which on it pays to stay alone for a while
+SHARES = 4  # parts that a thread claims, so that threads of unequal speed end together
+LONG = 1 << 19  # items from which a sleeping worker is woken for one call: that takes the caller 10 us
+NEAR = 5e-5  # seconds between calls that let a worker poll from one to the next
 MOST_SKIPPED = 64
 
 
@@ -75,185 +76,199 @@ _threads = _initial_threads()
 
 # ---------------------------------------------------------------------------------------------------- calls
 def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None:
-    """Call `kernel(*operands)` in chunks: 1-D arrays of `size` items are sliced, numbers are passed on."""
+    """Call `kernel(*operands)` in parts: 1-D arrays of `size` items are sliced, numbers are passed on."""
     count = min(_threads, size // SMALLEST_CHUNK)
     if count <= 1:
         kernel(*operands)
         return
-    share = -(-size // count)
-    step = max(min(share, LONGEST_CHUNK), -(-share // 4))
-    step = -(-step // WHOLE) * WHOLE
-    starts = range(0, size, step)
-    run_chunks(kernel, [[x[i : i + step] if x.__class__ is np.ndarray else x for x in operands] for i in starts])
+    step = -(-size // (SHARES * count * WHOLE)) * WHOLE
+    share(kernel, "", operands, size, size, step, count - 1)
 
 
-def split(kernel: Callable[[int, int], None], units: int) -> None:
-    """Call `kernel(start, stop)` for parts of `range(units)`, one for each thread."""
-    step = -(-units // _threads)
-    run_chunks(kernel, [(start, min(start + step, units)) for start in range(0, units, step)])
+def split(
+    kernel: Callable[..., None],
+    letters: str,
+    operands: Sequence[Any],
+    items: int,
+    units: int,
+    first_scale: int = 1,
+    second_scale: int = 1,
+) -> None:
+    """Call a kernel over so many items, whose work is so many units, in parts of some units. See `share`."""
+    count = min(_threads, units)
+    if count <= 1:
+        kernel(*operands)
+    else:
+        step = -(-units // (SHARES * count))
+        share(kernel, letters, operands, items, units, step, count - 1, first_scale, second_scale)
 
 
-def run_chunks(kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> None:
-    """Call `kernel(*chunk)` for each of the chunks, on several threads; all have ended when this returns or raises.
+def share(
+    kernel: Callable[..., None],
+    letters: str,
+    operands: Sequence[Any],
+    items: int,
+    units: int,
+    step: int,
+    workers: int,
+    first_scale: int = 1,
+    second_scale: int = 1,
+) -> None:
+    """Call a compiled kernel in parts of `step` of its units, with the help of so many workers.
 
-    Raises what the first of the chunks that failed has raised.
+    Args:
+        kernel: what `cache.compiled` gave; called once, it does all units.
+        letters: which part of each operand a part gets: see `handover.launcher`. If empty, all arrays are sliced. It is
+            the same in every call of a kernel.
+        operands: what the kernel is called with for all units.
+        items: how long the call is about.
+        units: of work, each of them done by itself.
+        step: how many a part has.
+        workers: most threads that help.
+        first_scale: items (or rows) of `f` operands for each unit.
+        second_scale: items (or rows) of `s` operands for each unit.
+
+    Raises what the kernel has raised.
     """
-    if len(chunks) == 1:
-        kernel(*chunks[0])
+    launcher = _launchers.get(kernel) or _new_launcher(kernel, letters)
+    pool = _started_pool(workers) if launcher is not None else None
+    if launcher is None or pool is None:
+        kernel(*operands)
         return
-    call = _Call(kernel, chunks)
-    pool = _started_pool(len(chunks) - 1)
-    begin, begin_busy = perf_counter(), thread_time()
-    is_offered = pool.offer(call)
+    if not pool.wake(workers, items):
+        kernel(*operands)
+        pool.last_end = perf_counter()
+        return
+    job, slots = handover.new_job(operands), pool.slots
+    polls = handover.UNFINISHED
     try:
-        if not call.help():
-            waiting.wait_for_change(call.is_finished, 0)
-    finally:  # after an interrupt, too: nothing may write to the operands any more
-        call.end()
-    if is_offered:
-        pool.learn(perf_counter() - begin, thread_time() - begin_busy)
-    call.raise_error()
+        polls = launcher.launch(
+            job, slots, launcher.address, workers, units, step, first_scale, second_scale, *operands
+        )
+    finally:
+        if polls == handover.UNFINISHED:  # or interrupted: nothing may write to the operands any more
+            polls = _finished(job, slots)
+    if polls:
+        if polls == handover.FAILED:
+            kernel(*operands)  # for its error: a part's is lost
+        pool.learn(polls >= handover.STALL)
+    pool.last_end = perf_counter()
 
 
-class _Call:
-    """A call in chunks, which are run by whoever claims them."""
-
-    __slots__ = ("chunks", "is_finished", "next_finished")
-
-    def __init__(self, kernel: Callable[..., None], chunks: Sequence[Sequence[Any]]) -> None:
-        self.chunks = [_Chunk(kernel, operands) for operands in chunks]
-        self.next_finished = itertools.count(1).__next__
-        self.is_finished = waiting.cell()
-
-    def help(self) -> bool:
-        """Run the chunks that nobody has claimed; whether the last of all to end was among them."""
-        count = len(self.chunks)
-        return any(chunk.run() and self.next_finished() == count for chunk in self.chunks)
-
-    def end(self) -> None:
-        """Wait for the chunks that are being run; the others never will be."""
-        interrupt: KeyboardInterrupt | None = None
-        running = list(self.chunks)
-        while running:
-            try:
-                while running:
-                    running[-1].cancel()
-                    running.pop()
-            except KeyboardInterrupt as error:
-                interrupt = error
-        if interrupt is not None:
-            raise interrupt
-
-    def raise_error(self) -> None:
-        """Raise what the first failed chunk has raised, if any has."""
-        error = next((chunk.error for chunk in self.chunks if chunk.error is not None), None)
-        if error is None:
-            return
+def _finished(job: np.ndarray, slots: np.ndarray) -> int:
+    """Wait for the workers that are at a job, through all interrupts."""
+    interrupt: KeyboardInterrupt | None = None
+    while True:
         try:
-            raise error
-        finally:  # no circle through the traceback may keep the operands alive
-            del error
-            for chunk in self.chunks:
-                chunk.error = None
+            while (polls := handover.finish()(job, slots)) == handover.UNFINISHED:
+                time.sleep(1e-4)
+            break
+        except KeyboardInterrupt as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
+    return max(polls, handover.STALL) if polls >= 0 else polls
 
 
-class _Chunk:
-    """One call of the kernel, made by whoever comes first: a worker or the caller."""
+class _Launcher(NamedTuple):
+    """What shares one kernel."""
 
-    __slots__ = ("_lock", "_work", "error")
+    launch: Callable[..., int]
+    address: int
 
-    def __init__(self, kernel: Callable[..., None], operands: Sequence[Any]) -> None:
-        self._work: tuple[Callable[..., None], Sequence[Any]] | None = (kernel, operands)
-        self._lock = threading.RLock()  # re-entrant: an interrupt may come right after its holder has taken it
-        self.error: BaseException | None = None
 
-    def run(self) -> bool:
-        """Make the call, unless it was made or is being made; whether it was made now."""
-        if self._work is None or not self._lock.acquire(blocking=False):
-            return False
-        try:
-            work, self._work = self._work, None
-            if work is None:
-                return False
-            work[0](*work[1])
-        except BaseException as error:
-            self.error = error
-        finally:
-            self._lock.release()
-        return True
+_launchers: dict[Callable[..., None], _Launcher] = {}
 
-    def cancel(self) -> None:
-        """Wait for a call that is being made; one that has not begun never will."""
-        with self._lock:
-            self._work = None
+
+def _new_launcher(kernel: Callable[..., None], letters: str) -> _Launcher | None:
+    code = cache.machine_code(kernel)
+    if code is None:
+        return None
+    types = code.signature.args
+    letters = letters or "".join("v" if hasattr(t, "ndim") else "w" for t in types)
+    found = _launchers[kernel] = _Launcher(handover.launcher(types, letters), code.address)
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------- the pool
 class _Pool:
-    """Threads that take calls from a queue. They are daemons: none keeps the interpreter from ending."""
+    """Threads that watch a slot each. They are daemons: none keeps the interpreter from ending."""
 
-    def __init__(self) -> None:
-        self.queue: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
-        self.offered = waiting.cell()  # counts what was put into the queue
+    def __init__(self, size: int) -> None:
         self.workers: list[threading.Thread] = []
+        self.slots = np.zeros(0, np.int64)  # of the workers that there are
         self.avoided_cpu = -1
         self.skipped = 0  # calls to come that no worker is woken for
         self.last_skipped = 0
+        self.last_end = 0.0  # of a call, by `perf_counter`
+        self._slots = np.zeros(handover.SLOT * size, np.int64)
+        self._is_asleep: list[bool] = []
+        self._beds: list[queue.SimpleQueue[None]] = []
         self._can_grow = True
+        self._is_over = False
 
     def grow(self, workers: int) -> None:
         """Start threads until there are so many, or as many as the system lets us have."""
+        handover.serve()  # no worker compiles: the end of the interpreter would stop it in the middle
         try:
             while len(self.workers) < workers and self._can_grow:
-                worker = threading.Thread(target=self._work, name="numgrad", daemon=True)
+                number = len(self.workers)
+                self._is_asleep.append(False)
+                self._beds.append(queue.SimpleQueue())
+                worker = threading.Thread(target=self._work, args=(number,), name="numgrad", daemon=True)
                 worker.start()
                 self.workers.append(worker)
+                self.slots = self._slots[: handover.SLOT * len(self.workers)]
                 self.avoided_cpu = -1
         except RuntimeError:
             self._can_grow = False
 
-    def offer(self, call: _Call) -> bool:
-        """Wake workers for a call, unless they did harm of late; whether it was done."""
+    def wake(self, workers: int, items: int) -> bool:
+        """Wake workers for a call, unless they did harm of late or it is not worth it; whether there are any for it.
+
+        A short call wakes nobody if it comes by itself: 2^17 items were added in 27 us then, and 17 on one thread.
+        """
         if self.skipped > 0:  # two threads may have counted the last one down
             self.skipped -= 1
             return False
+        if not self.workers:
+            return False
         if current_cpu is not None and (cpu := current_cpu()) != self.avoided_cpu:
             self._keep_off(cpu)
-        for _ in range(min(len(self.workers), len(call.chunks) - 1)):
-            self.queue.put(call)
-        self.offered[0] += 1
+        if True in self._is_asleep:
+            if items < LONG and perf_counter() - self.last_end > NEAR:
+                return False
+            for number, is_asleep in enumerate(self._is_asleep[:workers]):
+                if is_asleep:
+                    self._is_asleep[number] = False
+                    self._beds[number].put(None)
         return True
 
-    def learn(self, wall: float, busy: float) -> None:
-        """Note how many seconds a call took, and for how many of them the caller had a core.
+    def learn(self, is_stalled: bool) -> None:
+        """Note whether the caller has waited long for a worker at the end of a call.
 
-        It has one for half of the time at least, unless other processes want the cores: then a worker may lose its own in
-        the middle of a chunk, or worse, of a step for which it holds the interpreter lock, and all wait for some
-        milliseconds. Help does harm then, so the next 4, 8, ... 64 calls go without.
+        It has if other processes want the cores, and a worker lost its own in the middle of a part: all wait for some
+        milliseconds then. Help does harm, so the next 4, 8, ... 64 calls go without.
         """
-        if wall > 2 * busy + STALL:
+        if is_stalled:
             self.last_skipped = self.skipped = min(max(2 * self.last_skipped, 4), MOST_SKIPPED)
         else:
             self.last_skipped //= 2
 
     def stop(self) -> None:
-        """Let the threads end when they have done what is in the queue."""
-        for _ in self.workers:
-            self.queue.put(None)
-        self.offered[0] += 1
+        """Let the threads end when they have done what was given to them."""
+        self._is_over = True
+        for bed in self._beds:
+            bed.put(None)
 
-    def _work(self) -> None:
-        while True:
-            offered = int(self.offered[0])
-            if self.queue.empty():
-                waiting.wait_for_change(self.offered, offered)
-            call = self.queue.get()
-            if call is None:
-                return
-            is_finished = call.is_finished if call.help() else None
-            del call  # and with it the operands; the caller, who needs the interpreter next, learns of the end last
-            if is_finished is not None:
-                is_finished[0] = 1
+    def _work(self, number: int) -> None:
+        serve, bed = handover.serve(), self._beds[number]
+        while not self._is_over:
+            serve(self._slots, number)
+            self._is_asleep[number] = True
+            if not self._slots[handover.SLOT * number]:  # a job that came just now is served
+                bed.get()
+            self._is_asleep[number] = False
 
     def _keep_off(self, cpu: int) -> None:
         self.avoided_cpu = cpu
@@ -266,13 +281,12 @@ class _Pool:
 
 
 _lock = fork_safe_lock()
-_pool = _Pool()
+_pool = _Pool(_threads - 1)
 
 
 def _started_pool(workers: int) -> _Pool:
     pool = _pool
     if len(pool.workers) < min(workers, _threads - 1):
-        waiting.prepare()
         with _lock:
             pool = _pool
             pool.grow(min(workers, _threads - 1))
@@ -283,7 +297,7 @@ def _new_pool() -> _Pool:
     """Begin with no threads again; the pool that was."""
     global _pool
     with _lock:
-        last, _pool = _pool, _Pool()
+        last, _pool = _pool, _Pool(_threads - 1)
     return last
 
 

@@ -5,12 +5,13 @@ Dimensions arrive wrapped to non-negative numbers: `numgrad` checks and wraps th
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from .array import Layout, Shape, contiguous_strides
-from .movement import as_strided_backward, scatter_view
+from .movement import as_strided_backward, cat, scatter_view, stack
 from .registry import Sample
 from .registry import view as view_op
 
@@ -281,6 +282,64 @@ def _(g: Any, input_shape: Shape, input_strides: Shape, input_offset: int, size:
       storage_offset: int) -> Any:  # fmt: skip
     layout = (size, stride, storage_offset - input_offset)
     return as_strided_backward(g, shape=input_shape, strides=input_strides, layout=layout)
+
+
+@view_op(samples=[Sample(((2, 3),), {"dim": 1})], reference=lambda x, dim: tuple(np.moveaxis(x, dim, 0)), several=True)
+def unbind(shape: Shape, strides: Shape, offset: int, dim: int) -> list[Layout]:
+    """All slices of dimension `dim`, without that dimension."""
+    return [select.layout(shape, strides, offset, dim, i) for i in range(shape[dim])]
+
+
+@unbind.grad
+def _(gs: Any, input_shape: Shape, dim: int) -> Any:
+    rest = input_shape[:dim] + input_shape[dim + 1 :]
+    return stack(*_filled(gs, [rest] * len(gs)), dim=dim)
+
+
+@view_op(
+    samples=[Sample(((2, 5),), {"split_size": 2, "dim": 1})],
+    reference=lambda x, size, dim: tuple(np.split(x, range(size, x.shape[dim], size), dim)),
+    several=True,
+)
+def split(shape: Shape, strides: Shape, offset: int, split_size: int, dim: int) -> list[Layout]:
+    """Parts of `split_size` along dimension `dim`; the last may be smaller. At least one, be it empty."""
+    extent = shape[dim]
+    starts = range(0, extent, split_size) if extent else (0,)
+    return [slice_.layout(shape, strides, offset, dim, i, min(i + split_size, extent), 1) for i in starts]
+
+
+@split.grad
+def _(gs: Any, input_shape: Shape, split_size: int, dim: int) -> Any:
+    extent = input_shape[dim]
+    starts = range(0, extent, split_size) if extent else (0,)
+    return _joined(gs, input_shape, dim, [min(split_size, extent - i) for i in starts])
+
+
+@view_op(
+    samples=[Sample(((2, 5),), {"split_sizes": (2, 3), "dim": 1})],
+    reference=lambda x, sizes, dim: tuple(np.split(x, np.cumsum(sizes)[:-1], dim)),
+    several=True,
+)
+def split_with_sizes(shape: Shape, strides: Shape, offset: int, split_sizes: Shape, dim: int) -> list[Layout]:
+    """Parts of the given extents along dimension `dim`."""
+    ends = list(itertools.accumulate(split_sizes))
+    return [slice_.layout(shape, strides, offset, dim, e - n, e, 1) for n, e in zip(split_sizes, ends, strict=True)]
+
+
+@split_with_sizes.grad
+def _(gs: Any, input_shape: Shape, split_sizes: Shape, dim: int) -> Any:
+    return _joined(gs, input_shape, dim, split_sizes)
+
+
+def _joined(gs: Any, shape: Shape, dim: int, extents: Any) -> Any:
+    """Gradients of parts along a dimension as one."""
+    return cat(*_filled(gs, [(*shape[:dim], n, *shape[dim + 1 :]) for n in extents]), dim=dim)
+
+
+def _filled(gs: Any, shapes: Any) -> Any:
+    """Gradients of several views, with zeros for those that are not used."""
+    given = next(g for g in gs if g is not None)
+    return [given.new_zeros(shape) if g is None else g for g, shape in zip(gs, shapes, strict=True)]
 
 
 @view_op(samples=[Sample(((2, 3),))], reference=lambda x: x)

@@ -14,16 +14,16 @@ from typing import Any
 from .autograd import variable
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_writable, rebase
-from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan
+from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class
 from .autograd.several import SeveralNode, SeveralRecorder
-from .autograd.variable import CLASSES, ViewInfo, wrap
+from .autograd.variable import CLASSES, wrap
 from .device import PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernels import cpu, threads
 from .kernels.array import Array, contiguous_strides, dense_array, elementwise_strides, is_contiguous
-from .kernels.cpu import SPLIT, empty_flat
+from .kernels.cpu import SPLIT, empty_flat, empty_small
 from .kernels.halves import in_float32
-from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
+from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, install_dispatcher
 from .kernels.unbroadcast import cloned
 from .operands import (
     NUMBERS,
@@ -36,7 +36,10 @@ from .operands import (
     not_a_tensor,
     resolve_dtypes,
 )
+from .recording import arrays_of, record
 from .size import Size
+from .updates import update
+from .viewing import view
 
 
 def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (), out: Any = None) -> Any:
@@ -61,7 +64,9 @@ def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (),
             return nary(op, inputs)
         return _elementwise(op, inputs, out)
     if op.is_view:
-        return _view(op, inputs[0], attributes)
+        return view(op, inputs[0], attributes)
+    if op.updates:
+        return update(op, inputs, attributes, out)
     return _general(op, inputs, attributes, out)
 
 
@@ -102,10 +107,11 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
             return _elementwise(op, (first, second), None)
         recorded = first._requires_grad or first._view is not None
     dtype = plan.dtype
-    flat = empty_flat(len(x), dtype)
     if len(x) < SPLIT:
+        flat = empty_small(len(x), dtype)
         plan.kernel(x, y, flat)
     else:
+        flat = empty_flat(len(x), dtype)
         threads.run(plan.kernel, (x, y, flat), len(x))
     result = dense_array(flat, dtype, a.shape, a.strides)
     where = first._device
@@ -175,10 +181,11 @@ def unary(op: ElementwiseOp, first: Any) -> Any:
     if x is None or plan is None:
         return _elementwise(op, (first,), None)
     dtype = plan.dtype
-    flat = empty_flat(len(x), dtype)
     if len(x) < SPLIT:
+        flat = empty_small(len(x), dtype)
         plan.kernel(x, flat)
     else:
+        flat = empty_flat(len(x), dtype)
         threads.run(plan.kernel, (x, flat), len(x))
     result = dense_array(flat, dtype, a.shape, a.strides)
     where = first._device
@@ -430,31 +437,6 @@ def _input_meta(inputs: tuple[Any, ...], operands: list[Any], shape: Any, comput
     return None if flat else meta
 
 
-# ---------------------------------------------------------------------------------------------------- views
-def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
-    """Run a view op: a new tensor over the same storage."""
-    array = x._array
-    result = array.view(*op.layout(array.shape, array.strides, array.offset, *attributes))
-    edge = gradient_edge(x) if x._requires_grad or x._view is not None else None
-    base = x if x._view is None else x._view.base
-    if edge is None or not mode.enabled or not x._device.context.enabled:
-        out = wrap(result, x._device)
-        out._view = ViewInfo(base, array.storage.version, not mode.enabled)
-        return out
-    plan = save_plan(op, 1)
-    facts = {name: attributes[j] for name, j in plan.attributes}
-    for name, _ in plan.shapes:
-        facts[name] = array.shape
-    for name, _ in plan.strides:
-        facts[name] = array.strides
-    for name, _ in plan.offsets:
-        facts[name] = array.offset
-    node = node_class(op)((edge,), {}, facts, x._device, 1, (True,))
-    out = wrap(result, x._device, (node, 0))
-    out._view = ViewInfo(base, array.storage.version, False)
-    return out
-
-
 # ---------------------------------------------------------------------------------------------------- other ops
 def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
     """Run an op that brings its own kernels."""
@@ -502,7 +484,7 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
         return _copy_to_out(op, inputs, found, out)
     if not mask or not FROM_NUMPY[found.dtype].is_differentiable:
         return wrap(found, where)
-    node = _record(op, mask, inputs, (found,), attributes, edges, where)
+    node = record(op, mask, arrays_of(inputs), (found,), attributes, edges, where)
     return wrap(found, where, (node, 0))
 
 
@@ -536,7 +518,7 @@ def reduction(op: KernelOp, x: Any, attributes: tuple[Any, ...] = (), out: Any =
     edge = gradient_edge(x)
     if edge is None:
         return wrap(result, where)
-    return wrap(result, where, (_record(op, 1, (x,), (result,), attributes, [edge], where), 0))
+    return wrap(result, where, (record(op, 1, (array,), (result,), attributes, [edge], where), 0))
 
 
 def _several(
@@ -546,29 +528,10 @@ def _several(
     found = [r if isinstance(r, Array) else cpu.from_host(r) for r in results]
     if not mask:
         return tuple(wrap(a, where) for a in found)
-    node = _record(op, mask, inputs, found, attributes, edges, where)
+    node = record(op, mask, arrays_of(inputs), found, attributes, edges, where)
     return tuple(
         wrap(a, where) if k in op.non_differentiable_outputs else wrap(a, where, (node, k)) for k, a in enumerate(found)
     )
-
-
-def _record(
-    op: KernelOp, mask: int, inputs: tuple[Any, ...], found: Any, attributes: Any, edges: list[Any], where: device
-) -> Any:
-    """The node of an op that brings its own kernels."""
-    plan = save_plan(op, mask)
-    saved = {name: inputs[i]._array for name, i in plan.inputs}
-    for name, k in plan.outputs:
-        saved[name] = found[k]
-    facts = {name: attributes[j] for name, j in plan.attributes}
-    for name, i in plan.shapes:
-        facts[name] = [x._array.shape for x in inputs] if op.variadic else inputs[i]._array.shape
-    for name, i in plan.strides:
-        facts[name] = inputs[i]._array.strides
-    for name, i in plan.metas:
-        facts[name] = (inputs[i]._array.dtype.name, inputs[i]._array.device)
-    needs = tuple([e is not None for e in edges])
-    return node_class(op)(tuple(edges), saved, facts, where, op.outputs, needs)
 
 
 def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) -> Any:

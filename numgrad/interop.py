@@ -321,6 +321,14 @@ def to_dlpack(x: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool 
 
 
 # ---------------------------------------------------------------------------------------------------- new tensors
+def index_tensor(data: Any, where: Any) -> Any:
+    """A list, range, tuple or ndarray as an index: bools and uint8 as they are, any other numbers as int64."""
+    values = _as_array(data, None)
+    if values.dtype not in (np.bool_, np.uint8):
+        values = values.astype(np.int64)
+    return _new(values, None, where, False)
+
+
 def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any:
     wanted = None if dtype is None else _checked_dtype("tensor", dtype)
     _check_dtype(values)

@@ -175,7 +175,7 @@ def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ..
     if out.__class__ not in CLASSES:
         raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if in_place:
-        check_writable(out)
+        check_writable(out, inputs)
     elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
         raise RuntimeError(no_out_grad(op))
     check_overlap(out, inputs)

@@ -195,7 +195,8 @@ class Tensor(Variable):
         """Whether gradients are wanted: of a leaf so marked, and of every result that was recorded."""
         if self._requires_grad:
             return True
-        return self._view is not None and self._view.base._requires_grad and gradient_edge(self) is not None
+        view = self._view  # one whose base was written since gets its history anew from there
+        return view is not None and view.version != self._array.version and bool(view.base.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -430,9 +431,15 @@ class Tensor(Variable):
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
+        if value.__class__ in CLASSES:
+            return dispatch(movement.fill_tensor, (self, value), (), self)
+        self._check_number(value)
+        return dispatch(movement.fill, (self, value), (), self)
+
+    def _check_number(self, value: Any) -> None:
+        """Raise RuntimeError, with PyTorch's text, for a Python number that the dtype does not reach to."""
         if isinstance(value, NUMBERS):
             self.dtype.check_holds(value)
-        return dispatch(movement.fill, (self, value), (), self)
 
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
         """Zeros of a shape, with this tensor's dtype and device."""
@@ -458,7 +465,10 @@ class Tensor(Variable):
 
     # ------------------------------------------------------------------------------------------ looking
     def __repr__(self) -> str:
-        grad_fn = self.grad_fn
+        try:
+            name = None if self.grad_fn is None else self.grad_fn.name().rsplit("::", 1)[-1]
+        except RuntimeError:  # a view that has lost its history
+            name = "Invalid"
         return tensor_repr(
             lambda index: interop.fetch(self, index),
             shape=self._array.shape,
@@ -467,7 +477,7 @@ class Tensor(Variable):
             device=str(self._device),
             default_dtype_name=dtypes.get_default_dtype().name,
             requires_grad=self.requires_grad,
-            grad_fn_name=None if grad_fn is None else grad_fn.name().rsplit("::", 1)[-1],
+            grad_fn_name=name,
         )
 
     def __format__(self, spec: str) -> str:
@@ -543,6 +553,9 @@ class Tensor(Variable):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         indexing.put(self, index, value)
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
 
 
 set_tensor_class(Tensor)

@@ -170,7 +170,7 @@ def test_the_rounds_are_vectorised():
     # Numba shows no assembly of code that came from its disk cache, so this module is compiled here.
     text = philox.kernel_source("uniform", np.dtype(np.float32))
     kernel = cache.load_module(text).kernel
-    kernel.compile((float32[::1], uint64, uint64, int64, uint64))
+    kernel.compile((float32[::1], uint64, uint64, int64, uint64, int64, int64))
     (assembly,) = kernel.inspect_asm().values()
     # SSE2 and AVX2 multiply 32-bit words into 64 bits; AVX-512 may use its full 64-bit product instead.
     assert re.search(r"\bv?pmul(udq|lq)\s.*%[xyz]mm", assembly)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import numgrad as ng
-from numgrad.kernels import folds, threads
+from numgrad.kernels import folds
 from numgrad.kernels.extrema import MAXIMUM, MINIMUM
 from numgrad.kernels.reductions import ALL, ANY, COUNT, PRODUCT, SUM, products_of_others
 from numgrad.kernels.statistics import EXPONENTIALS, SQUARED_DEVIATIONS
@@ -187,23 +187,6 @@ def test_results_do_not_depend_on_the_number_of_threads(case, two_threads):
     np.testing.assert_array_equal(found[0][1], x.max(axes))
     if len(axes) == 1:
         np.testing.assert_array_equal(found[0][4], x.argmax(axes[0]))
-
-
-def test_split_covers_every_unit_once(two_threads):
-    for count, units in itertools.product((1, 2, 3, 8), (1, 2, 7, 8, 100)):
-        ng.set_num_threads(count)
-        seen: list[int] = []
-        threads.split(lambda start, stop, seen=seen: seen.extend(range(start, stop)), units)
-        assert sorted(seen) == list(range(units))
-
-
-def test_an_error_in_a_unit_is_raised(two_threads):
-    def fail(start, stop):
-        if stop == 8:
-            raise ValueError("in the last unit")
-
-    with pytest.raises(ValueError, match="in the last unit"):
-        threads.split(fail, 8)
 
 
 # ---------------------------------------------------------------------------------------------------- NaN, ties, zeros

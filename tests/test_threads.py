@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 import weakref
 
 import numpy as np
@@ -20,7 +19,7 @@ import pytest
 from processes import output
 
 import numgrad as ng
-from numgrad.kernels import cpus, threads
+from numgrad.kernels import cpu, cpus, handover, threads
 
 LARGE = threads.THRESHOLD + 3
 FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -30,8 +29,9 @@ FORKING = {"options": ("-W", "ignore::DeprecationWarning")}
 
 @pytest.fixture(autouse=True)
 def number_of_threads(monkeypatch):
-    """Every test may set it. However busy the machine is, workers are woken: some tests wait for one."""
+    """Every test may set it. However busy the machine is and however short a call, workers are woken."""
     monkeypatch.setattr(threads, "MOST_SKIPPED", 0)
+    monkeypatch.setattr(threads, "LONG", 0)
     threads._new_pool().stop()
     before = ng.get_num_threads()
     yield
@@ -100,18 +100,52 @@ def test_threads_meet_a_cold_kernel_together():
     assert x.grad.tolist() == [400.0] * 4  # 4 threads x 50 x derivative 2
 
 
-# ---------------------------------------------------------------------------------------------------- chunks
-def test_every_chunk_is_run_once_also_within_a_worker():
-    """A finalizer may run in a worker, and compute; the worker that it waits for is itself."""
-    ng.set_num_threads(3)
-    done = []
+# ---------------------------------------------------------------------------------------------------- parts
+@cpu.loop
+def count_units(counts, scaled, start, stop, scale):
+    for i in range(start, stop):
+        counts[i] += 1
+    for i in range(start * scale, min(stop * scale, scaled.shape[0])):
+        scaled[i] += 1
 
-    def outer(number):
-        threads.run_chunks(lambda inner: done.append((number, inner)), [(i,) for i in range(4)])
 
-    for _ in range(50):
-        threads.run_chunks(outer, [(i,) for i in range(6)])
-    assert sorted(done) == sorted([(i, j) for i in range(6) for j in range(4)] * 50)
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+def test_every_unit_is_run_once(count):
+    ng.set_num_threads(count)
+    for units in (1, 2, 7, 8, 100, 4099):
+        counts, scaled = np.zeros(units, np.int64), np.zeros(3 * units - 1, np.int64)
+        for number in range(1, 20):
+            count_units.in_units(counts, scaled, 0, units, 3)
+            assert (counts == number).all() and (scaled == number).all()
+
+
+@cpu.loop
+def count_items(counts, rows, scaled, halves, number, out):
+    for i in range(counts.shape[0]):
+        counts[i] += number
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            rows[i, j] += rows.size
+    for i in range(scaled.shape[0]):
+        scaled[i] += 1
+    for i in range(halves.shape[0]):
+        halves[i] += 1
+    out[0] = counts.shape[0]
+
+
+def test_every_kind_of_operand_is_cut_as_its_letter_says():
+    ng.set_num_threads(2)
+    counts, rows = np.zeros(10, np.int64), np.zeros((10, 3), np.int64)
+    scaled, halves, out = np.zeros(67, np.int64), np.zeros(20, np.int64), np.zeros(1, np.int64)
+    operands = (counts, rows, scaled, halves, 5, out)
+    count_items(*(x.copy() if isinstance(x, np.ndarray) else x for x in operands))
+    kernel = count_items._compiled[counts.dtype]
+    threads.share(kernel, "vvfsww", operands, threads.LONG, 10, 4, 1, 7, 2)
+    assert counts.tolist() == [5] * 10
+    assert rows.tolist() == [[12] * 3] * 8 + [[6] * 3] * 2  # the parts have 4, 4 and 2 rows of 3
+    assert scaled.tolist() == [1] * 67  # 7 items a unit, the last three are not there
+    assert halves.tolist() == [1] * 20
+    assert out[0] in (2, 4)
 
 
 def test_when_no_thread_can_be_started(monkeypatch):
@@ -145,66 +179,104 @@ print(compiled)
 
 def test_calls_are_not_skipped_for_ever():
     """Two threads that count the last one down at once leave less than nothing."""
-    pool = threads._Pool()
+    pool = threads._Pool(1)
+    pool.grow(1)
     pool.skipped = -1
-    assert pool.offer(threads._Call(lambda: None, [()]))
+    assert pool.wake(1, threads.LONG)
+    pool.stop()
 
 
-def test_an_error_in_a_worker_reaches_the_caller_with_its_traceback():
-    ng.set_num_threads(2)
-    begun = threading.Event()
-
-    def failing_kernel(number):
-        if number:
-            begun.set()
-            raise ValueError(f"in {threading.current_thread().name}")
-        begun.wait()  # until the worker has the other chunk
-
-    with pytest.raises(ValueError, match="in numgrad") as caught:
-        threads.run_chunks(failing_kernel, [(0,), (1,)])
-    assert "failing_kernel" in [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
-    done = []
-    threads.run_chunks(lambda number: done.append(number), [(0,), (1,)])  # the pool lives on
-    assert sorted(done) == [0, 1]
+def test_a_short_call_by_itself_wakes_nobody(monkeypatch):
+    monkeypatch.setattr(threads, "LONG", 1000)
+    pool = threads._Pool(1)
+    pool.grow(1)
+    pool._is_asleep[0] = True
+    assert not pool.wake(1, 999)
+    pool.last_end = time.perf_counter() + 100  # a call has just ended
+    assert pool.wake(1, 999)
+    assert pool._is_asleep == [False]
+    pool._is_asleep[0], pool.last_end = True, 0.0
+    assert pool.wake(1, 1000)
+    pool.stop()
 
 
+def test_workers_that_keep_their_caller_waiting_are_left_alone_for_a_while(monkeypatch):
+    monkeypatch.setattr(threads, "MOST_SKIPPED", 16)
+    pool = threads._Pool(1)
+    pool.grow(1)
+    skipped = []
+    for is_stalled in (True, True, True, True, False, True):
+        pool.learn(is_stalled)
+        woken = 0
+        while not pool.wake(1, threads.LONG):
+            woken += 1
+        skipped.append(woken)
+    assert skipped == [4, 8, 16, 16, 0, 16]
+    pool.stop()
+
+
+@cpu.loop
+def fail_at(out, start, stop):
+    for i in range(start, stop):
+        if i == 5:
+            raise ValueError("at unit 5")
+        out[i] = 1
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_error_in_a_part_reaches_the_caller(count):
+    ng.set_num_threads(count)
+    out = np.zeros(8)
+    for _ in range(20):
+        with pytest.raises(ValueError, match="at unit 5"):
+            fail_at.in_units(out, 0, 8)
+        fail_at.in_units(out[:5], 0, 5)  # the pool lives on
+        assert (out[:5] == 1).all()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
 def test_an_interrupted_call_waits_for_its_workers():
-    ng.set_num_threads(2)
+    job, slots = handover.new_job([]), np.zeros(2 * handover.SLOT, np.int64)
+    slots[handover.SLOT] = job.ctypes.data + 1  # as if the second worker were at it
+    job[:] = 0
+    handover.finish()
     events = []
-    begun, interrupted = threading.Event(), threading.Event()
 
-    def kernel(number):
-        if number == 0:
-            begun.wait()
-            interrupted.set()
-            raise KeyboardInterrupt
-        if number == 1:
-            begun.set()
-            interrupted.wait()
-            time.sleep(0.05)
-            events.append("written")
+    def work():
+        time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+        events.append("written")
+        slots[handover.SLOT] = 0
 
-    with pytest.raises(KeyboardInterrupt):
-        threads.run_chunks(kernel, [(0,), (1,)])
-    assert events == ["written"], "a worker wrote to the operands after the call had ended"
+    worker = threading.Thread(target=work)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    try:
+        worker.start()
+        with pytest.raises(KeyboardInterrupt):
+            threads._finished(job, slots)
+        assert events == ["written"], "a worker wrote to the operands after the call had ended"
+    finally:
+        worker.join()
+        signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_nothing_keeps_operands_alive(fails):
+def test_a_job_that_nobody_took_is_taken_back():
+    job, slots = handover.new_job([]), np.zeros(2 * handover.SLOT, np.int64)
+    job[:] = 0
+    slots[0] = job.ctypes.data
+    slots[handover.SLOT] = 8  # another call's
+    assert handover.finish()(job, slots) == 0
+    assert slots[0] == 0 and slots[handover.SLOT] == 8
+
+
+def test_nothing_keeps_operands_alive():
     ng.set_num_threads(3)
     x = np.ones(LARGE)
     alive = weakref.ref(x)
-
-    def kernel(part):
-        if fails:
-            raise ValueError
-
     gc.disable()
     try:
-        try:
-            threads.run(kernel, [x], LARGE * 3)
-        except ValueError:
-            assert fails
+        ng.from_numpy(x) + 1
         del x
         assert alive() is None
     finally:
@@ -231,25 +303,31 @@ def test_an_error_in_a_forward_frees_its_memory_with_its_traceback():
         gc.enable()
 
 
+def parts_of(size, monkeypatch):
+    """The step of the parts of a flat kernel, and how many workers are to help."""
+    found = []
+    monkeypatch.setattr(threads, "share", lambda *arguments: found.append(arguments[-2:]))
+    threads.run(lambda part: found.append((size, 0)), [np.ones(size)], size)
+    return found[0]
+
+
 def test_few_threads_for_few_items(monkeypatch):
-    """On a machine with many CPUs a chunk for each would take longer to hand over than to compute."""
+    """On a machine with many CPUs a part for each would take longer to hand over than to compute."""
     monkeypatch.setattr(threads, "_threads", 64)
-    calls = []
-    threads.run(lambda part: calls.append(len(part)), [np.ones(LARGE)], LARGE)
-    assert len(calls) == 2
-    assert sum(calls) == LARGE
-    assert abs(calls[0] - calls[1]) < 2 * threads.WHOLE
+    assert parts_of(2 * threads.SMALLEST_CHUNK - 1, monkeypatch)[1] == 0
+    assert parts_of(LARGE, monkeypatch)[1] == 1
+    assert parts_of(threads.SMALLEST_CHUNK * 10, monkeypatch)[1] == 9
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])
-def test_every_chunk_but_the_last_has_whole_blocks(monkeypatch, count):
+def test_every_part_but_the_last_has_whole_blocks(monkeypatch, count):
     """Else its last items would be computed by the loop that takes a rest, with other last digits than on one thread."""
     monkeypatch.setattr(threads, "_threads", count)
     size = LARGE * 10 + 77
-    ends = []
-    threads.run(lambda part: ends.append(part[-1]), [np.arange(1, size + 1)], size)
-    assert len(ends) >= count
-    assert [end for end in ends if end % 1024] == [size]
+    step, workers = parts_of(size, monkeypatch)
+    assert workers == count - 1
+    assert step % 1024 == 0
+    assert size / step >= count
 
 
 # ---------------------------------------------------------------------------------------------------- how many

@@ -27,15 +27,29 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import entries, place
 
-__all__ = ["compiled", "load_module"]
+__all__ = ["compiled", "load_module", "machine_code"]
 
 _compiled: dict[str, Callable[..., Any]] = {}
+_machine_code: dict[Callable[..., Any], MachineCode] = {}
 _warned: set[str] = set()
 _serial = itertools.count()
+
+
+class MachineCode(NamedTuple):
+    """A compiled function as other machine code calls it, by Numba's convention."""
+
+    library: Any  # Numba's, which holds it
+    name: str
+    signature: Any
+
+    @property
+    def address(self) -> int:
+        """Where it is in memory."""
+        return self.library.get_pointer_to_function(self.name)
 
 
 def compiled(
@@ -65,11 +79,22 @@ def compiled(
     return found
 
 
+def machine_code(entry_point: Callable[..., Any]) -> MachineCode | None:
+    """The machine code behind a function that `compiled` gave; None if it is plain Python (NUMBA_DISABLE_JIT)."""
+    return _machine_code.get(entry_point)
+
+
 def _entry_point(dispatcher: Any, signature: tuple[Any, ...]) -> Callable[..., Any]:
     if not hasattr(dispatcher, "compile"):
         return dispatcher  # NUMBA_DISABLE_JIT: plain Python, to step through
     dispatcher.compile(signature)
-    return dispatcher.overloads[signature].entry_point
+    return _noted(dispatcher.overloads[signature])
+
+
+def _noted(result: Any) -> Callable[..., Any]:
+    """The entry point of a `CompileResult`, whose machine code can be found from it from now on."""
+    _machine_code[result.entry_point] = MachineCode(result.library, result.fndesc.llvm_func_name, result.signature)
+    return result.entry_point
 
 
 def load_module(text: str, bound: Mapping[str, Any] | None = None) -> ModuleType:
@@ -117,7 +142,7 @@ def _read_or_compile(key: str, text: str, name: str, signature: tuple[Any, ...])
         except entries.DamagedEntry as error:
             found, damage = None, error
         if found is not None:
-            return found
+            return _noted(found)
     dispatcher = getattr(_run(module, text), name)
     dispatcher.compile(signature)
     result = dispatcher.overloads[signature]
@@ -127,7 +152,7 @@ def _read_or_compile(key: str, text: str, name: str, signature: tuple[Any, ...])
         _warn_once(
             "damage", f"a damaged entry of the kernel cache was compiled again ({damage}); so are others, if any"
         )
-    return result.entry_point
+    return _noted(result)
 
 
 def _write(directory: Path, key: str, result: Any) -> None:

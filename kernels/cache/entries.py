@@ -6,7 +6,6 @@ import hashlib
 import os
 import pickle
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ class DamagedEntry(Exception):
     """A file that is no entry, not a whole one, or that of another kernel."""
 
 
-def read(directory: Path, key: str) -> Callable[..., Any] | None:
-    """The C entry point of a kernel that is on disk; None when it is not.
+def read(directory: Path, key: str) -> Any:
+    """The `CompileResult` of a kernel that is on disk; None when it is not.
 
     Numba's own way in, `Dispatcher.compile`, first registers every typing and lowering rule that it knows and imports
     SciPy for BLAS: 0.3 s that a kernel which is already machine code does not need.
@@ -85,11 +84,11 @@ def _digest(key: str, payload: bytes) -> bytes:
     return hashlib.sha256(key.encode() + payload).digest()
 
 
-def _linked(payload: bytes) -> Callable[..., Any]:
+def _linked(payload: bytes) -> Any:
     from numba.core.compiler import CompileResult
     from numba.core.registry import cpu_target
     from numba.core.runtime import rtsys
 
     context = cpu_target.target_context
     rtsys.initialize(context)  # kernels take and release references of arrays: the functions for it must be linked
-    return CompileResult._rebuild(context, *pickle.loads(payload)).entry_point
+    return CompileResult._rebuild(context, *pickle.loads(payload))

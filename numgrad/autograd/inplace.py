@@ -11,19 +11,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..kernels.array import contiguous_strides
+from ..kernels.array import Array, contiguous_strides
 from ..kernels.movement import to_strides
 from ..kernels.views import as_strided
 from . import grad_mode
 from .node import FREED, Node, gradient_edge, move_retained, regenerate_view
 from .variable import Edge, Variable, wrap
+from .view_rules import check_history
 
-_NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-    "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-    "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
-    "inplace to be tracked)."
-)
 _SELF_OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
     "clone() the tensor before performing the operation."
@@ -34,33 +29,54 @@ _OVERLAP = (
 )
 
 
-def check_writable(target: Any) -> None:
-    """Raise RuntimeError, with PyTorch's texts, when the graph does not allow `target` to be written in place."""
+def check_writable(target: Any, inputs: Sequence[Any] = ()) -> None:
+    """Raise RuntimeError, with PyTorch's texts, when the graph does not allow `target` to be written in place.
+
+    That is asked only where the write is recorded: when `target`, or one of the other inputs, requires a gradient.
+    """
     if not grad_mode.mode.enabled:
         return
     view = target._view
+    required = target.requires_grad or (view is not None and view.base.requires_grad)
+    if not (required or any(isinstance(x, Variable) and x.requires_grad for x in inputs)):  # type: ignore[attr-defined]
+        return
     if view is not None:
-        if view.in_no_grad and view.base.requires_grad:
-            raise RuntimeError(_NO_GRAD_VIEW)
-        if view.base._requires_grad and view.base._edge is None:
+        check_history(target)
+        if required and view.base.is_leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if target._requires_grad and target._edge is None:
+    if required and target.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def check_overlap(target: Any, inputs: Sequence[Any]) -> None:
     """Raise RuntimeError when `target` shows one item twice, or overlaps an input without being the same view."""
+    check_self_overlap(target)
     array = target._array
-    if any(s == 0 and n > 1 for n, s in zip(array.shape, array.strides, strict=True)):
-        raise RuntimeError(_SELF_OVERLAP)
     for x in inputs:
-        if not isinstance(x, Variable) or x is target:
-            continue
-        other = x._array
-        if other.storage is not array.storage:
-            continue
-        if other.layout != array.layout and _share_elements(array, other):
-            raise RuntimeError(_OVERLAP)
+        if isinstance(x, Variable) and x is not target and x._array.layout != array.layout:
+            _check_apart(array, x._array)
+
+
+def shows_items_twice(array: Array) -> bool:
+    """Whether a layout repeats elements along a dimension, as an expanded one does."""
+    return any(s == 0 and n > 1 for n, s in zip(array.shape, array.strides, strict=True))
+
+
+def check_self_overlap(target: Any) -> None:
+    """Raise RuntimeError when `target` shows one item twice."""
+    if shows_items_twice(target._array):
+        raise RuntimeError(_SELF_OVERLAP)
+
+
+def check_apart(target: Any, inputs: Sequence[Any]) -> None:
+    """Raise RuntimeError when `target` overlaps an input, be it the very same view."""
+    for x in inputs:
+        _check_apart(target._array, x._array)
+
+
+def _check_apart(array: Array, other: Array) -> None:
+    if other.storage is array.storage and (other.layout == array.layout or _share_elements(array, other)):
+        raise RuntimeError(_OVERLAP)
 
 
 def _share_elements(a: Any, b: Any) -> bool:

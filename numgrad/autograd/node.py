@@ -24,6 +24,7 @@ from ..kernels.unbroadcast import unbroadcast
 from ..kernels.views import as_strided
 from . import grad_mode
 from .variable import Edge, Variable, describe, wrap
+from .view_rules import check_history
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -387,7 +388,7 @@ def _read_names(op: Op, mask: int) -> list[str]:
             names |= dict.fromkeys(op.rules[name].reads)
     if isinstance(op, KernelOp):  # its fused kernel reads no other inputs than the wanted gradients do
         names |= dict.fromkeys(n for n in op.fused_reads if n not in op.inputs)
-    return [n for n in names if not (n == "g" or (n[0] == "g" and n[1:].isdigit()))]
+    return [n for n in names if not (n in ("g", "gs") or (n[0] == "g" and n[1:].isdigit()))]
 
 
 def save_plan(op: Op, mask: int) -> SavePlan:
@@ -494,7 +495,7 @@ class OpNode(Node):
     def _apply_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
         op = self.op
         given = {f"g{i}": g for i, g in enumerate(grads)}
-        given["g"] = grads[0]
+        given["g"], given["gs"] = grads[0], grads
         if op.variadic:
             (rule,) = op.rules.values()
             return rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads})
@@ -554,7 +555,8 @@ def gradient_edge(variable: Any) -> Edge | None:
 def _refresh_view(variable: Any) -> None:
     """Give a view whose base was written in place since a history that starts from the base's."""
     view = variable._view
-    if view.base.requires_grad and not view.in_no_grad:
+    if view.base.requires_grad:
+        check_history(variable, indirect=True)
         regenerate_view(variable)
     view.version = variable._array.version
 

@@ -13,21 +13,23 @@ if TYPE_CHECKING:
     from .node import Node
 
 Edge = tuple["Node", int]
+NO_GRAD, SEVERAL = "no_grad", "several"  # how a view was made, where that limits what may be done with it
 
 
 class ViewInfo:
     """That a tensor is a differentiable view of `base`, and how it was made.
 
     `version` is the storage's version for which the view's `grad_fn` is valid: when the base has been written in place
-    since, the view's history is made anew from the base's.
+    since, the view's history is made anew from the base's. `creation` is `NO_GRAD` for a view that was made without
+    recording, `SEVERAL` for one of several that an op gave at once, and "" for any other; see `view_rules`.
     """
 
-    __slots__ = ("base", "in_no_grad", "version")
+    __slots__ = ("base", "creation", "version")
 
-    def __init__(self, base: Variable, version: int, in_no_grad: bool) -> None:
+    def __init__(self, base: Any, version: int, creation: str) -> None:
         self.base = base
         self.version = version
-        self.in_no_grad = in_no_grad
+        self.creation = creation
 
 
 class Variable:

@@ -1,11 +1,14 @@
 """Public functions on tensors: composites of the table's ops, and those made from the table. No kernels here."""
 
+# ruff: noqa: F401  (all functions here are public)
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
+from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
 from .linalg import addmm, bmm, dot, matmul, mm, mv
 from .losses import log_softmax, nll_loss
@@ -32,10 +35,13 @@ from .shaping import (
     permute,
     reshape,
     select,
+    split,
+    split_with_sizes,
     squeeze,
     stack,
     t,
     transpose,
+    unbind,
     unsqueeze,
 )
 from .statistics import logsumexp, norm, std, std_mean, var, var_mean
@@ -50,94 +56,4 @@ globals().update(FUNCTIONS)
 
 divide = true_divide = div
 
-__all__ = [
-    "add",
-    "addcdiv",
-    "addcmul",
-    "addmm",
-    "all",
-    "allclose",
-    "amax",
-    "amin",
-    "aminmax",
-    "any",
-    "argmax",
-    "argmin",
-    "as_strided",
-    "bernoulli",
-    "bmm",
-    "cat",
-    "clamp",
-    "clamp_max",
-    "clamp_min",
-    "clip",
-    "copysign",
-    "count_nonzero",
-    "div",
-    "divide",
-    "dot",
-    "equal",
-    "flatten",
-    "float_power",
-    "floor_divide",
-    "fmod",
-    "heaviside",
-    "is_complex",
-    "is_floating_point",
-    "is_nonzero",
-    "is_signed",
-    "is_tensor",
-    "isclose",
-    "lerp",
-    "log_softmax",
-    "logsumexp",
-    "matmul",
-    "max",
-    "mean",
-    "min",
-    "mm",
-    "multinomial",
-    "mv",
-    "nan_to_num",
-    "nanmean",
-    "nansum",
-    "narrow",
-    "nll_loss",
-    "norm",
-    "normal",
-    "numel",
-    "permute",
-    "poisson",
-    "positive",
-    "pow",
-    "prod",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
-    "remainder",
-    "reshape",
-    "result_type",
-    "round",
-    "rsub",
-    "select",
-    "square",
-    "squeeze",
-    "stack",
-    "std",
-    "std_mean",
-    "sub",
-    "sum",
-    "t",
-    "transpose",
-    "true_divide",
-    "unsqueeze",
-    "var",
-    "var_mean",
-    "where",
-    "xlogy",
-    *FUNCTIONS,
-]
+__all__ = [name for name, value in globals().items() if isinstance(value, FunctionType) and not name.startswith("_")]

@@ -17,6 +17,7 @@ from . import (
     combined,
     extrema,
     in_place_draws,
+    indexing,
     linalg,
     losses,
     reductions,
@@ -42,6 +43,8 @@ FUNCTIONS = (
     (sampling, ("bernoulli", "multinomial")),
     (in_place_draws, ("uniform_", "normal_", "log_normal_", "exponential_", "geometric_", "cauchy_")),
     (in_place_draws, ("random_", "bernoulli_")),
+    (indexing, ("index_put", "index_put_")),
+    (shaping, ("unbind", "split", "split_with_sizes")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
 

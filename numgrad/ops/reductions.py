@@ -38,8 +38,11 @@ def sum(
         tensor([3., 3.])
     """
     check_tensor("sum", input)
-    if dim is axis is dtype is out is None and keepdim is keepdims is False:
-        return reduction(reductions.sum, input)
+    if axis is dtype is out is None and keepdims is False:  # 0.8 us less than the general way
+        if dim is None and keepdim is False:
+            return reduction(reductions.sum, input)
+        if dim.__class__ is int and keepdim.__class__ is bool and input.dim():
+            return reduction(reductions.sum_dim, input, ((wrap_dim(dim, input.dim()),), keepdim))
     return _add("sum", reductions.sum, reductions.sum_dim, input, dim, axis, keepdim, keepdims, dtype, out)
 
 

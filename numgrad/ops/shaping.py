@@ -165,6 +165,58 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     return dispatch(views.slice_, (input,), (d, first, first + length, 1))
 
 
+def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
+    """All slices of a dimension, without that dimension, as views.
+
+    Raises IndexError for a 0-d tensor.
+    """
+    if not input.dim():
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return dispatch(views.unbind, (input,), (wrap_dim(dim, input.dim()),))
+
+
+def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Parts along a dimension, as views: of one extent (the last may be smaller), or of the extents of a list.
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.arange(5).split(2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    if not isinstance(split_size_or_sections, int):
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    size = split_size_or_sections
+    if not tensor.dim():
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    d = wrap_dim(dim, tensor.dim())
+    if not size and tensor._array.shape[d]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {tensor._array.shape[d]}"
+        )
+    return dispatch(views.split, (tensor,), (max(size, 1), d))
+
+
+def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+    """Parts of the given extents along a dimension, as views. Raises RuntimeError when they do not add up to its extent."""
+    if not input.dim():
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    sizes = as_sizes((tuple(split_sizes),), "split_with_sizes", "split_sizes")
+    d = wrap_dim(dim, input.dim())
+    extent = input._array.shape[d]
+    if any(n < 0 for n in sizes):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
+    if sum(sizes) != extent:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {extent} (input tensor's size at dimension {d}), but "
+            f"got split_sizes={list(sizes)}"
+        )
+    return dispatch(views.split_with_sizes, (input,), (sizes, d))
+
+
 def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
     """Any layout over the tensor's storage, as a view."""
     offset = input._array.offset if storage_offset is None else storage_offset
