@@ -502,7 +502,7 @@ class Tensor(Variable):
     def __iter__(self) -> Iterator[Any]:
         if not self.dim():
             raise TypeError("iteration over a 0-d tensor")
-        return (shaping.select(self, 0, i) for i in range(self._array.shape[0]))
+        return iter(shaping.unbind(self))
 
     def __bool__(self) -> Any:
         if self._array.size != 1:
