@@ -504,6 +504,9 @@ class Tensor(Variable):
             raise TypeError("iteration over a 0-d tensor")
         return iter(shaping.unbind(self))
 
+    def __reversed__(self) -> Any:
+        return self[::-1] if self.dim() else self
+
     def __bool__(self) -> Any:
         if self._array.size != 1:
             what = "more than one value" if self._array.size else "no values"

@@ -188,15 +188,20 @@ def test_scikit_learn():
     """In a process of its own: SciPy reads at import whether array API dispatch is wanted."""
     code = """
 import numpy as np, numgrad as ng, sklearn
-from sklearn.metrics import mean_squared_error
+from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.preprocessing import KernelCenterer
+from sklearn.preprocessing import KernelCenterer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 sklearn.set_config(array_api_dispatch=True)
-a = np.random.default_rng(0).normal(size=(5, 3))
-found, expected = KernelCenterer().fit_transform(rbf_kernel(ng.from_numpy(a))), KernelCenterer().fit_transform(rbf_kernel(a))
-print(type(found).__name__, np.allclose(found.numpy(), expected), mean_squared_error(ng.from_numpy(a), ng.from_numpy(a + 2)))
+array = np.random.default_rng(0).normal(size=(20, 3))
+tensor = ng.from_numpy(array)
+for estimator in (MaxAbsScaler(), MinMaxScaler(), Normalizer(), StandardScaler()):
+    found, expected = estimator.fit_transform(tensor), estimator.fit_transform(array)
+    print(type(found).__name__, np.allclose(found.numpy(), expected))
+found, expected = KernelCenterer().fit_transform(rbf_kernel(tensor)), KernelCenterer().fit_transform(rbf_kernel(array))
+print(type(found).__name__, np.allclose(found.numpy(), expected))
+print("score", np.isclose(r2_score(tensor, tensor + 0.1), r2_score(array, array + 0.1)))
 """
-    assert output(code, SCIPY_ARRAY_API="1").split()[:2] == ["Tensor", "True"]
+    assert output(code, SCIPY_ARRAY_API="1").split() == ["Tensor", "True"] * 5 + ["score", "True"]
 
 
 # ---------------------------------------------------------------------------------------------------- copies, pickles
