@@ -344,6 +344,8 @@ def _as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:
     Without one, the items decide together: Python's numbers by their kind, NumPy's and tensors by their own dtypes.
     """
     if isinstance(data, (np.ndarray, np.generic)):
+        if wanted is not None and isinstance(data, np.generic):
+            _check_range([data.item()], wanted)
         return np.asarray(data)
     if isinstance(data, (list, tuple)) and any(isinstance(item, np.ndarray) and item.ndim for item in data):
         stacked = _stacked(data)
@@ -444,6 +446,7 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], foun
             found.add(FROM_NUMPY[own] if own in FROM_NUMPY else dtypes.of_number(number))
         return
     if not _is_sequence(data):
+        _number(data)  # what is not even a number is the worse mistake
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")

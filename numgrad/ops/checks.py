@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..autograd.variable import CLASSES
+from ..size import Size
 
 
 def check_tensor(name: str, value: Any, argument: str = "input", position: int = 1) -> None:
@@ -40,4 +41,6 @@ def invalid_combination(
 
 
 def _kind(value: Any) -> str:
-    return "Tensor" if value.__class__ in CLASSES else type(value).__name__
+    if value.__class__ in CLASSES:
+        return "Tensor"
+    return "torch.Size" if isinstance(value, Size) else type(value).__name__

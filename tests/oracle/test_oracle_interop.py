@@ -173,6 +173,33 @@ import enum⏎class E(enum.IntEnum):⏎    a=3⏎out = torch.tensor([E.a])
 x=[]⏎x.append(x)⏎out = torch.tensor(x)
 l=1⏎for i in range(130): l=[l]⏎out = torch.tensor(l)
 l=1⏎for i in range(64): l=[l]⏎out = torch.tensor(l).dim()
+out = torch.as_tensor([1,2], dtype=torch.float32)
+out = torch.as_tensor(torch.ones(2), device='cpu').device
+out = torch.as_tensor(np.float32(2)).dtype
+out = torch.as_tensor(data=[1])
+out = torch.asarray(3.5), torch.asarray(True), torch.asarray([[1,2],[3,4]]).shape
+out = torch.asarray(torch.ones(2), dtype=torch.float32, copy=False).dtype
+out = torch.tensor([[1.0, 2], [3, 4]], dtype=torch.float16)
+out = torch.tensor(1.5, dtype=torch.bool), torch.tensor([2, 0], dtype=torch.bool), torch.tensor(nan, dtype=torch.bool)
+out = torch.tensor([1+2j]), torch.tensor(1, dtype=torch.complex64), torch.tensor([1+0j], dtype=torch.bool)
+out = torch.tensor([1e5], dtype=torch.float16), torch.tensor(-1, dtype=torch.uint8), torch.tensor([-1, 255], dtype=torch.uint8)
+out = torch.tensor(-256, dtype=torch.uint8)
+out = torch.tensor(128, dtype=torch.int8)
+out = torch.tensor(-129, dtype=torch.int8)
+out = torch.tensor([np.int64(300)], dtype=torch.uint8)
+out = torch.tensor(np.int64(300), dtype=torch.uint8)
+out = torch.tensor(np.array([300]), dtype=torch.uint8)
+out = torch.tensor(np.array([1.5, -2.5]), dtype=torch.int32)
+out = torch.tensor(np.array([1, 2]), requires_grad=True)
+out = torch.tensor(np.array([1., 2.]), requires_grad=True)
+out = torch.tensor([[[]]]).shape, torch.tensor([(), ()]).shape
+out = torch.tensor([[1], []])
+out = torch.tensor([1, None])
+out = torch.tensor([[1, 2], None])
+out = torch.tensor([[1, 2], 3])
+out = torch.tensor(((1, 2), (3, 4)))
+out = torch.tensor([range(2), range(2)])
+out = torch.tensor(True), torch.tensor(5), torch.tensor(2.5)
 """
 
 LOOKING = r"""
