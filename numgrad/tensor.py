@@ -472,28 +472,6 @@ class Tensor(Variable):
             raise RuntimeError(f"value cannot be converted to type {self.dtype.name}_t without overflow")
         return dispatch(movement.fill, (self, value), (), self)
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
-        """Zeros of a shape, with this tensor's dtype and device."""
-        from .creation import zeros
-
-        return zeros(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
-
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
-        """Ones of a shape, with this tensor's dtype and device."""
-        from .creation import ones
-
-        return ones(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
-
     def uniform_(self, a: builtins.float = 0.0, b: builtins.float = 1.0, *, generator: Any = None) -> Any:
         """Fill with numbers drawn evenly from [a, b)."""
         from .random import draw
