@@ -113,7 +113,7 @@ for _one in (sort, stable_sort):
 
 @op(
     samples=[Sample(((3, 4),), {"dim": 1, "descending": True})],
-    reference=lambda x, dim, descending: np.argsort(-x, dim),
+    reference=lambda x, dim, descending: np.flip(np.argsort(x, dim), dim),
     differentiable=False,
 )
 def argsort(input, *, dim, descending):
@@ -261,7 +261,11 @@ mode = _selecting("mode", "The most common item along a dimension, the smallest 
                   _most_common)  # fmt: skip
 
 
-@op(samples=[Sample(((3, 3),)), Sample(((),))], reference=lambda x: np.sort(x, None)[(x.size - 1) // 2], name="median")
+@op(
+    samples=[Sample(((3, 3),)), Sample(((),))],
+    reference=lambda x: np.where(np.isnan(x).any(), math.nan, np.sort(x, None)[(x.size - 1) // 2]).astype(x.dtype),
+    name="median",
+)
 def median_all(input):
     """The lower median of all items, NaN where one is. The gradient goes to the item it is, in parts to equal ones."""
 

@@ -28,10 +28,13 @@ DIFFERENTIABLE = [name for name in ALL if OPS[name].differentiable]
 INTEGERS = [
     *("all.dims", "amax", "amin", "aminmax", "any.dims", "argmax", "argmin", "bmm", "cat", "count_nonzero", "dot", "max"),
     *("max.dim", "min", "min.dim", "mm", "mv", "nansum", "prod", "prod.dim_int", "stack", "sum", "sum.dim", "to_copy"),
+    *("cummax", "cummin", "cumprod", "cumsum", "flip", "kthvalue", "mode", "repeat", "roll", "sort", "topk", "trace"),
+    *("tril", "triu"),
     *VIEWS,
 ]
 ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
 NOT_ON_CUDA = {"as_strided"}  # the gradient has no CUDA kernel
+MADE_ON_THE_HOST = ["arange", "eye", "linspace", "logspace", "triangle_indices"]
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
 
 
@@ -397,7 +400,7 @@ def cuda_cases(name: str) -> list[Case]:
 def test_cuda(cuda_device, name):
     for case in cuda_cases(name):
         sweep.check_on_cuda(case, second=name in SECOND_ON_CUDA)
-    assert name in {*VIEWS, "arange"} or cuda_device.launches
+    assert name in {*VIEWS, *MADE_ON_THE_HOST} or cuda_device.launches
 
 
 @pytest.mark.parametrize("name", ["add", "div", "where"])

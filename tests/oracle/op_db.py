@@ -149,7 +149,7 @@ def _items_at(input: Any, indices: Any, dim: int) -> Any:
     """The items at indices along a dimension, which may be gone from the indices; None if they are of another one."""
     wide = indices if indices.dim() == input.dim() else indices.unsqueeze(dim)
     others = [d for d in range(input.dim()) if d != dim]
-    if wide.numel() and wide.max() >= input.shape[dim] or any(wide.shape[d] != input.shape[d] for d in others):
+    if (wide.numel() and wide.max() >= input.shape[dim]) or any(wide.shape[d] != input.shape[d] for d in others):
         return None
     return input.detach().gather(dim, wide).reshape(indices.shape)
 
