@@ -189,6 +189,9 @@ def logspace(
 
 
 def _bounds(name: str, start: Any, end: Any, steps: int) -> tuple[float, float]:
+    if not hasattr(steps, "__index__"):
+        kinds = ", ".join(type(value).__name__ for value in (start, end, steps))
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds}): steps must be an int")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     found = []

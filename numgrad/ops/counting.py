@@ -147,6 +147,10 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     if input._array.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     rows = input.reshape(1, -1) if input.dim() < 2 else input
+    if fweights is not None:
+        _check_weights("fweights", "integral", fweights._array.dtype.kind in "iu", fweights, rows.shape[1])
+    if aweights is not None:
+        _check_weights("aweights", "floating point", aweights.is_floating_point(), aweights, rows.shape[1])
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     total = rows.shape[1] if weights is None else weights.sum()
     centred = rows - (rows if weights is None else rows * weights).sum(1, keepdim=True) / total
@@ -161,6 +165,25 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     else:
         found = product / product.new_full((), max(freedom, 0))
     return found.squeeze()
+
+
+def _check_weights(name: str, kind: str, fits: bool, weights: Any, count: int) -> None:
+    """Raise RuntimeError, with PyTorch's texts, for weights of observations that cannot be such."""
+    if weights.dim() > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
+    if not fits:
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {weights.dtype.scalar_name} dtype"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {count}"
+        )
+    if weights.numel() and bool((weights < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 def _check_observations(name: str, input: Any) -> None:
