@@ -40,7 +40,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0, *, out: A
     if not input.is_floating_point():
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.scalar_name}'")
     if bins <= 0:
-        raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = float(min), float(max)
     if low == high and input.numel():
         low, high = input.min().item(), input.max().item()
@@ -123,8 +123,6 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
         largest = int(input.max().item())
         if num_classes == -1:
             num_classes = largest + 1
-        elif num_classes < 1:
-            raise RuntimeError("num_classes should be positive")
         elif num_classes <= largest:
             raise RuntimeError("Class values must be smaller than num_classes.")
     from ..creation import arange

@@ -231,7 +231,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         if x.dim() > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x!r}")
         if x.dtype is not several[0].dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     swapped = indexing == "xy" and len(several) >= 2
     if swapped:
         several[0], several[1] = several[1], several[0]
@@ -258,7 +258,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     shape: tuple[int, ...] = ()
     for x in several:
         shape = broadcast_shapes(shape, tuple(x.shape))
-    return tuple(x.expand(shape) for x in several)
+    return tuple(x if tuple(x.shape) == shape else x.expand(shape) for x in several)
 
 
 # ---------------------------------------------------------------------------------------------------- triangles

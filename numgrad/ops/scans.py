@@ -86,17 +86,18 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
 
     Raises TypeError for both `x` and `dx`.
     """
-    areas, d = _trapezoids("trapezoid", y, x, dx, dim)
-    return areas.sum(d)
+    heights, scale, d = _trapezoids("trapezoid", y, x, dx, dim)
+    return heights.sum(d) * scale
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     """The integrals up to each point but the first along `dim`, see `trapezoid`."""
-    areas, d = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
-    return areas.cumsum(d)
+    heights, scale, d = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
+    return heights.cumsum(d) * scale
 
 
-def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, float, int]:
+    """Twice the areas of the trapezoids, but for a factor where they are all equally wide; that; the dimension."""
     check_tensor(name, y)
     if x is not None and dx is not None:
         raise TypeError(f"{name}(): x and dx say the same thing: give one of them")
@@ -107,7 +108,7 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
     length = max(y.shape[d] - 1, 0)
     pairs = y.narrow(d, min(1, y.shape[d]), length) + y.narrow(d, 0, length)
     if x is None:
-        return pairs * ((1 if dx is None else dx) / 2.0), d
+        return pairs, (1 if dx is None else dx) / 2.0, d
     if x.dim() < y.dim():
         if x.dim() == 1 and x.shape[0] != y.shape[d]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
@@ -119,7 +120,7 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
     if x.shape[e] != y.shape[d]:
         raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     widths = x.narrow(e, min(1, x.shape[e]), length) - x.narrow(e, 0, length)
-    return pairs * widths / 2.0, d
+    return pairs * widths, 0.5, d
 
 
 # ---------------------------------------------------------------------------------------------------- softmax
