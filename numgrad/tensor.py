@@ -441,28 +441,6 @@ class Tensor(Variable):
         if isinstance(value, NUMBERS):
             self.dtype.check_holds(value)
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
-        """Zeros of a shape, with this tensor's dtype and device."""
-        from .creation import zeros
-
-        return zeros(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
-
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
-        """Ones of a shape, with this tensor's dtype and device."""
-        from .creation import ones
-
-        return ones(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
-
     # ------------------------------------------------------------------------------------------ looking
     def __repr__(self) -> str:
         try:

@@ -28,11 +28,16 @@ DIFFERENTIABLE = [name for name in ALL if OPS[name].differentiable]
 INTEGERS = [
     *("all.dims", "amax", "amin", "aminmax", "any.dims", "argmax", "argmin", "bmm", "cat", "count_nonzero", "dot", "max"),
     *("max.dim", "min", "min.dim", "mm", "mv", "nansum", "prod", "prod.dim_int", "stack", "sum", "sum.dim", "to_copy"),
+    *("cummax", "cummin", "cumprod", "cumsum", "flip", "kthvalue", "mode", "repeat", "roll", "sort", "topk", "trace"),
+    *("tril", "triu"),
     *VIEWS,
 ]
 ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
 NOT_ON_CUDA = {"as_strided"}  # the gradient has no CUDA kernel
-MADE_ON_HOST = {"arange", "draw", "multinomial", "permutation", "poisson_counts"}  # the results move to the device
+MADE_ON_HOST = {  # the results move to the device
+    *("arange", "draw", "eye", "linspace", "logspace", "multinomial", "permutation", "poisson_counts"),
+    "triangle_indices",
+}
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
 
 

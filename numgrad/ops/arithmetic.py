@@ -51,9 +51,22 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     if input.__class__ not in CLASSES:
         return dispatch(kernels.power_scalar, (input, exponent), (), out)
     if exponent.__class__ in CLASSES:
+        if out is None and input._array.dtype.kind in "iu" and exponent._array.dtype.kind == "i":
+            return _integer_power(input, exponent)
         return dispatch(kernels.power_tensor, (input, exponent), (), out)
     check_exponent(input, exponent)
     return dispatch(kernels.power, (input, exponent), (), out)
+
+
+def _integer_power(input: Any, exponent: Any) -> Any:
+    """A power of integers. Negative ones are 0, but of 1 and -1, as integer division would give them."""
+    power = dispatch(kernels.power_tensor, (input, exponent))
+    negative = exponent < 0
+    if not bool(negative.any()):
+        return power
+    sign = dispatch(kernels.power_tensor, (input, -exponent))  # 1 and -1 are their own inverses
+    unit = (input == 1) | (input == -1)
+    return dispatch(kernels.where, (negative, sign * unit, power))
 
 
 def check_exponent(input: Any, exponent: Any) -> None:

@@ -64,8 +64,10 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1
         expanded_size(input, (a[0], b[1]))  # for its errors
     if dtype.kind == "b":
         _check_not_bool("addmm_impl_cpu_", mat1)
+    if dtype.kind != "f":
+        beta, alpha = int(beta), int(alpha)
     if beta != 1:
-        input = input * beta
+        input = input * beta if beta else input.new_zeros(input.shape)  # so that its NaNs do not count
     if alpha != 1:
         mat1 = mat1 * alpha
     return dispatch(kernels.addmm, (input, mat1, mat2), (), out)
@@ -155,11 +157,12 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 def _batched(input: Any, other: Any) -> Any:
     if input.dim() == 1:
         return _batched(input.unsqueeze(0), other).squeeze(-2)
+    height = math.prod(input.shape[:-1])
     if other.dim() == 1:
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(height, input.shape[-1])
         return fresh_view(views.unsafe_view, mv(rows, other), tuple(input.shape[:-1]))
     if other.dim() == 2:  # one matrix for the whole batch: a single product of the rows
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(height, input.shape[-1])
         return fresh_view(views.unsafe_view, mm(rows, other), (*input.shape[:-1], other.shape[-1]))
     batch = broadcast_shapes(tuple(input.shape[:-2]), tuple(other.shape[:-2]))
     count = math.prod(batch)

@@ -15,25 +15,39 @@ from . import (
     bounds,
     casts,
     combined,
+    contractions,
+    counting,
     extrema,
+    factories,
     in_place_draws,
     indexing,
     linalg,
     losses,
+    ordering,
+    rearrangement,
     reductions,
     rounding,
     sampling,
+    scans,
     shaping,
     statistics,
 )
 from .table import bind_methods
 
-FUNCTIONS = (
+FUNCTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (arithmetic, ("add", "sub", "pow")),
     (rounding, ("round", "copysign", "heaviside", "div", "floor_divide", "remainder", "fmod")),
     (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),
     (combined, ("positive", "square", "lerp", "addcmul", "addcdiv", "xlogy", "float_power", "float_power_")),
     (combined, ("isclose", "allclose", "equal")),
+    (ordering, ("sort", "argsort", "msort", "topk", "kthvalue", "median", "nanmedian", "mode", "quantile")),
+    (ordering, ("nanquantile", "unique", "unique_consecutive")),
+    (scans, ("cumsum", "cumprod", "logcumsumexp", "cummax", "cummin", "diff", "softmax")),
+    (rearrangement, ("flip", "fliplr", "flipud", "rot90", "roll", "repeat", "tile", "repeat_interleave")),
+    (rearrangement, ("tril", "triu", "diag", "diag_embed", "diagflat", "trace")),
+    (contractions, ("outer", "ger", "inner", "kron", "cross", "vdot", "addmv", "addr", "baddbmm", "addbmm", "dist")),
+    (factories, ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")),
+    (counting, ("bincount", "histc", "cov", "corrcoef")),
     (reductions, ("sum", "mean", "nansum", "nanmean", "prod", "any", "all", "count_nonzero")),
     (extrema, ("max", "min", "amax", "amin", "aminmax", "argmax", "argmin")),
     (statistics, ("var", "std", "norm", "logsumexp")),
@@ -48,10 +62,16 @@ FUNCTIONS = (
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
 
-IN_PLACE = (  # functions whose `out=` being the tensor itself makes them its method with an underscore
+IN_PLACE: tuple[tuple[Any, tuple[str, ...]], ...] = (  # written as `f(self, ..., out=self)` by `f_`
     (rounding, ("round", "copysign", "heaviside", "div", "floor_divide", "remainder", "fmod")),
     (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),
     (combined, ("square", "lerp", "addcmul", "addcdiv", "xlogy")),
+)
+COPIED: tuple[tuple[Any, tuple[str, ...]], ...] = (  # copied to the tensor by `f_`
+    (scans, ("cumsum", "cumprod")),
+    (rearrangement, ("tril", "triu")),
+    (contractions, ("addmv", "addr", "baddbmm", "addbmm")),
+    (linalg, ("addmm",)),
 )
 ALIASES = {"true_divide": "div", "divide": "div"}
 
@@ -65,6 +85,9 @@ def bind(cls: Any) -> None:
     for module, names in IN_PLACE:
         for name in names:
             setattr(cls, f"{name}_", in_place(getattr(module, name)))
+    for module, names in COPIED:
+        for name in names:
+            setattr(cls, f"{name}_", copied_in_place(getattr(module, name)))
     for alias, name in ALIASES.items():
         setattr(cls, alias, getattr(cls, name))
         setattr(cls, f"{alias}_", getattr(cls, f"{name}_"))
@@ -83,6 +106,17 @@ def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
         return function(self, *args, out=self, **options)
+
+    method.__name__ = f"{function.__name__}_"
+    method.__doc__ = f"`{function.__name__}`, in place."
+    return method
+
+
+def copied_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method that computes a function of a copy of the tensor, and writes the result over the tensor."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return self.copy_(function(self.clone(), *args, **options))
 
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, in place."
@@ -140,7 +174,9 @@ def _bind_operators(cls: Any) -> None:
     cls.__pow__ = arithmetic.pow
     cls.__rpow__ = lambda self, base: arithmetic.pow(base, self)
     cls.__matmul__ = _matmul
-    cls.__rmatmul__ = lambda self, other: _matmul(as_operand(other, self), self)
+    cls.__rmatmul__ = lambda self, other: _matmul(
+        other if other.__class__ in CLASSES else as_operand(other, self), self
+    )
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
