@@ -12,6 +12,7 @@ from .creation import as_dtype, sizes
 from .device import CPU, device
 from .kernels import philox
 from .kernels.locks import fork_safe_lock
+from .ops.complex_numbers import view_as_complex
 
 
 class Generator:
@@ -76,8 +77,11 @@ def draw(
 ) -> Any:
     """A tensor of random items: "uniform" in [0, 1), "normal" (0, 1), or "integers" in [low, high).
 
-    Halves are drawn as float32.
+    Halves are drawn as float32. Parts of complex items have half the variance.
     """
+    if dtype.is_complex:
+        parts = draw(kind, (*size, 2), dtype.to_real(), where, generator, low, high)
+        return view_as_complex(parts * math.sqrt(0.5) if kind == "normal" else parts).detach()
     if dtype.is_floating_point and dtype.itemsize == 2:
         return draw(kind, size, dtypes.float32, where, generator, low, high).to(dtype)
     source = default_generator if generator is None else generator
@@ -90,7 +94,7 @@ def draw(
 
 def _float_dtype(name: str, dtype: Any) -> Any:
     wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
-    if not wanted.is_floating_point:
+    if not wanted.is_differentiable:
         raise NotImplementedError(f"random draws of dtype {wanted!r}: use randint, or draw floats and convert them")
     return wanted
 

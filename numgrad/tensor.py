@@ -373,8 +373,8 @@ class Tensor(Variable):
         return found
 
     def _to_numpy_dtype(self, dtype: Any) -> Any:
-        """The tensor in the dtype that a NumPy dtype names."""
-        return self.to(FROM_NUMPY[dtype])
+        """The tensor in the dtype that a NumPy dtype names; of complex numbers real dtypes keep the real part."""
+        return dispatch(movement.to_copy, (self,), (FROM_NUMPY[dtype].name, self._device.hardware))
 
     def cpu(self) -> Any:
         """The tensor on the CPU."""
@@ -511,10 +511,18 @@ class Tensor(Variable):
         return self.item()
 
     def __float__(self) -> Any:
-        return float(self._scalar())
+        number = self._scalar()
+        dtypes.float64.check_holds(number)
+        return float(number.real)
 
     def __int__(self) -> Any:
-        return int(self._scalar())
+        number = self._scalar()
+        if isinstance(number, complex):
+            dtypes.int64.check_holds(number)
+        return int(number.real)
+
+    def __complex__(self) -> Any:
+        return complex(self._scalar())
 
     def __index__(self) -> Any:
         if self._differentiable() or self._array.size != 1:

@@ -3,9 +3,25 @@
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import add, pow, rsub, sub, where
+from .complex_numbers import (
+    adjoint,
+    complex,
+    conj,
+    conj_physical,
+    imag,
+    is_conj,
+    is_neg,
+    isreal,
+    polar,
+    real,
+    resolve_conj,
+    resolve_neg,
+    view_as_complex,
+    view_as_real,
+)
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
-from .linalg import addmm, bmm, dot, matmul, mm, mv
+from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
 from .losses import log_softmax, nll_loss
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
 from .shaping import (
@@ -35,6 +51,7 @@ globals().update(FUNCTIONS)
 __all__ = [
     "add",
     "addmm",
+    "adjoint",
     "all",
     "amax",
     "amin",
@@ -45,14 +62,21 @@ __all__ = [
     "as_strided",
     "bmm",
     "cat",
+    "complex",
+    "conj",
+    "conj_physical",
     "count_nonzero",
     "dot",
     "flatten",
+    "imag",
     "is_complex",
+    "is_conj",
     "is_floating_point",
+    "is_neg",
     "is_nonzero",
     "is_signed",
     "is_tensor",
+    "isreal",
     "log_softmax",
     "logsumexp",
     "matmul",
@@ -68,9 +92,13 @@ __all__ = [
     "norm",
     "numel",
     "permute",
+    "polar",
     "pow",
     "prod",
+    "real",
     "reshape",
+    "resolve_conj",
+    "resolve_neg",
     "result_type",
     "rsub",
     "select",
@@ -85,6 +113,9 @@ __all__ = [
     "unsqueeze",
     "var",
     "var_mean",
+    "vdot",
+    "view_as_complex",
+    "view_as_real",
     "where",
     *FUNCTIONS,
 ]

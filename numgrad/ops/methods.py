@@ -10,7 +10,7 @@ from ..dispatch import dispatch, operator
 from ..interop import as_operand
 from ..kernels import arithmetic as table
 from ..kernels import comparison
-from . import arithmetic, casts, extrema, linalg, losses, reductions, shaping, statistics
+from . import arithmetic, casts, complex_numbers, extrema, linalg, losses, reductions, shaping, statistics
 from .table import bind_methods
 
 FUNCTIONS = (
@@ -19,7 +19,11 @@ FUNCTIONS = (
     (extrema, ("max", "min", "amax", "amin", "aminmax", "argmax", "argmin")),
     (statistics, ("var", "std", "norm", "logsumexp")),
     (losses, ("log_softmax",)),
-    (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
+    (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul", "vdot")),
+    (
+        complex_numbers,
+        ("conj", "conj_physical", "resolve_conj", "resolve_neg", "is_conj", "is_neg", "isreal", "adjoint"),
+    ),
     (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
@@ -33,12 +37,40 @@ def bind(cls: Any) -> None:
             setattr(cls, name, getattr(module, name))
     for method in (where, expand_as, view_as, reshape_as):
         setattr(cls, method.__name__, method)
+    cls.real = property(complex_numbers.real, _set_real)
+    cls.imag = property(complex_numbers.imag, _set_imag)
+    cls.mH = property(_matrices_adjoint)
+    cls.H = property(_matrix_adjoint)
     for name, cast in casts.METHODS.items():
         setattr(cls, name, cast)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)
     cls.sub_ = _scaled_in_place(table.sub, table.sub_scaled)
     cls.pow_ = _pow_in_place
     bind_methods(cls)
+
+
+def _set_real(self: Any, value: Any) -> None:
+    complex_numbers.real(self).copy_(value)
+
+
+def _set_imag(self: Any, value: Any) -> None:
+    complex_numbers.imag(self).copy_(value)
+
+
+def _matrices_adjoint(self: Any) -> Any:
+    """Conjugates of the transposed matrices (the last two dimensions)."""
+    if self.dim() < 2:
+        raise RuntimeError(
+            f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+        )
+    return complex_numbers.adjoint(self)
+
+
+def _matrix_adjoint(self: Any) -> Any:
+    """Conjugate of the transposed matrix."""
+    if self.dim() != 2 and self.dim():
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
+    return complex_numbers.adjoint(self) if self.dim() else complex_numbers.conj(self)
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
