@@ -38,9 +38,14 @@ def _(g):
     return g
 
 
-@elementwise(samples=Uniform(away_from=(0.0,)), reference=np.angle, result="float", public=("function", "method"))
+@elementwise(
+    samples=Uniform(away_from=(0.0,)),
+    reference=lambda x: np.where(np.isnan(x), x, np.where(x < 0, math.pi, 0)),
+    result="float",
+    public=("function", "method"),
+)
 def angle(input):
-    """Angle of a complex number in (-pi, pi]; of real ones 0 or, below 0, pi. Its gradient at 0 is 0."""
+    """Angle of a complex number in [-pi, pi]; of real ones 0 or, below 0, pi. Its gradient at 0 is 0."""
     return math.pi if input < 0 else input if input != input else 0
 
 
