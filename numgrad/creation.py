@@ -148,6 +148,8 @@ def arange(
         wanted = dtypes.int64 if integers else dtypes.get_default_dtype()
     else:
         wanted = as_dtype(dtype, "arange")
+        if wanted.is_complex:
+            raise NotImplementedError(f"\"arange_cpu\" not implemented for '{wanted.scalar_name}'")
         if not wanted.is_differentiable:
             start, end, step = int(start), int(end), int(step)
     target = CPU if device is None else _device(device).concrete()

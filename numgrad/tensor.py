@@ -391,8 +391,8 @@ class Tensor(Variable):
         return found
 
     def _to_numpy_dtype(self, dtype: Any) -> Any:
-        """The tensor in the dtype that a NumPy dtype names."""
-        return self.to(FROM_NUMPY[dtype])
+        """The tensor in the dtype that a NumPy dtype names; of complex numbers real dtypes keep the real part."""
+        return dispatch(movement.to_copy, (self,), (FROM_NUMPY[dtype].name, self._device.hardware))
 
     def cpu(self) -> Any:
         """The tensor on the CPU."""
@@ -504,7 +504,9 @@ class Tensor(Variable):
             )
         item = self.item()
         if isinstance(item, complex) and kind is not complex:
-            raise RuntimeError(f"value cannot be converted to type {c_name} without overflow")
+            if item.imag:
+                raise RuntimeError(f"value cannot be converted to type {c_name} without overflow")
+            item = item.real
         return kind(item)
 
     def __float__(self) -> Any:

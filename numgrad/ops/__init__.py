@@ -7,6 +7,22 @@ from typing import TYPE_CHECKING, Any
 from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
+from .complex_numbers import (
+    adjoint,
+    complex,
+    conj,
+    conj_physical,
+    imag,
+    is_conj,
+    is_neg,
+    isreal,
+    polar,
+    real,
+    resolve_conj,
+    resolve_neg,
+    view_as_complex,
+    view_as_real,
+)
 from .contractions import (
     addbmm,
     addmv,
@@ -21,14 +37,13 @@ from .contractions import (
     kron,
     outer,
     tensordot,
-    vdot,
 )
 from .counting import bincount, bucketize, corrcoef, cov, histc, searchsorted
 from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
-from .linalg import addmm, bmm, dot, matmul, mm, mv
+from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
 from .losses import log_softmax, nll_loss
 from .ordering import (
     argsort,

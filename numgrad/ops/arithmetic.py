@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import dtype as dtypes
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import arithmetic as kernels
+from ..operands import NUMBERS
 
 
 def check_alpha(input: Any, other: Any, alpha: Any) -> None:
     """Raise RuntimeError, with PyTorch's text, for a float factor of integer tensors."""
-    floats = isinstance(other, float) or any(x.__class__ in CLASSES and x.is_floating_point() for x in (input, other))
-    if isinstance(alpha, float) and not floats:
+    given = [dtypes.of_number(x) if isinstance(x, NUMBERS) else x.dtype for x in (input, other)]
+    if isinstance(alpha, float) and not any(d.is_differentiable for d in given):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not any(d.is_complex for d in given):
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
 def add(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
@@ -71,7 +75,7 @@ def _integer_power(input: Any, exponent: Any) -> Any:
 
 def check_exponent(input: Any, exponent: Any) -> None:
     """Raise RuntimeError, with PyTorch's text, for a negative number as the exponent of integers."""
-    if isinstance(exponent, int) and exponent < 0 and not input.dtype.is_floating_point:
+    if isinstance(exponent, int) and exponent < 0 and not input.dtype.is_differentiable:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 

@@ -10,7 +10,7 @@ from ..dispatch import dispatch
 from ..kernels import arithmetic
 from .checks import check_tensors, written
 from .dims import wrap_dim
-from .linalg import bmm, dot, matmul, mv
+from .linalg import bmm, matmul, mv
 from .shaping import cat, expanded_size
 
 
@@ -40,12 +40,6 @@ def inner(input: Any, other: Any, *, out: Any = None) -> Any:
             f"{list(input.shape)} and {list(other.shape)}"
         )
     return tensordot(input, other, ([-1], [-1]), out=out)
-
-
-def vdot(input: Any, other: Any, *, out: Any = None) -> Any:
-    """`dot` of real vectors."""
-    check_tensors("vdot", input=input, other=other)
-    return dot(input, other, out=out)
 
 
 def kron(input: Any, other: Any, *, out: Any = None) -> Any:

@@ -77,6 +77,20 @@ def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
     """Inner product of two vectors of equal length."""
     if input.__class__ not in CLASSES or tensor.__class__ not in CLASSES:
         check_tensors("dot", input=input, tensor=tensor)
+    _check_vectors("dot", input, tensor)
+    return dispatch(kernels.dot, (input, tensor), (), out)
+
+
+def vdot(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Inner product of two vectors of equal length, the first one conjugated."""
+    check_tensors("vdot", input=input, other=other)
+    if not (input.is_complex() or other.is_complex()):
+        return dot(input, other, out=out)
+    _check_vectors("vdot", input, other)
+    return dispatch(kernels.vdot, (input, other), (), out)
+
+
+def _check_vectors(name: str, input: Any, tensor: Any) -> None:
     if input.dim() != 1 or tensor.dim() != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
     if input.dtype is not tensor.dtype:
@@ -84,13 +98,12 @@ def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
             "dot : expected both vectors to have same dtype, but found "
             f"{input.dtype.scalar_name} and {tensor.dtype.scalar_name}"
         )
-    _check_not_bool("dot", input)
+    _check_not_bool(name, input)
     if input.shape != tensor.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{input.numel()}] and src [{tensor.numel()}] to have the same "
             f"number of elements, but got {input.numel()} and {tensor.numel()} elements respectively"
         )
-    return dispatch(kernels.dot, (input, tensor), (), out)
 
 
 def mv(input: Any, vec: Any, *, out: Any = None) -> Any:

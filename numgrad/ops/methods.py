@@ -15,6 +15,7 @@ from . import (
     bounds,
     casts,
     combined,
+    complex_numbers,
     contractions,
     counting,
     extrema,
@@ -45,14 +46,18 @@ FUNCTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (scans, ("cumsum", "cumprod", "logcumsumexp", "cummax", "cummin", "diff", "softmax")),
     (rearrangement, ("flip", "fliplr", "flipud", "rot90", "roll", "repeat", "tile", "repeat_interleave")),
     (rearrangement, ("tril", "triu", "diag", "diag_embed", "diagflat", "trace")),
-    (contractions, ("outer", "ger", "inner", "kron", "cross", "vdot", "addmv", "addr", "baddbmm", "addbmm", "dist")),
+    (contractions, ("outer", "ger", "inner", "kron", "cross", "addmv", "addr", "baddbmm", "addbmm", "dist")),
     (factories, ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")),
     (counting, ("bincount", "histc", "cov", "corrcoef")),
     (reductions, ("sum", "mean", "nansum", "nanmean", "prod", "any", "all", "count_nonzero")),
     (extrema, ("max", "min", "amax", "amin", "aminmax", "argmax", "argmin")),
     (statistics, ("var", "std", "norm", "logsumexp")),
     (losses, ("log_softmax",)),
-    (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
+    (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul", "vdot")),
+    (
+        complex_numbers,
+        ("conj", "conj_physical", "resolve_conj", "resolve_neg", "is_conj", "is_neg", "isreal", "adjoint"),
+    ),
     (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),
     (sampling, ("bernoulli", "multinomial")),
     (in_place_draws, ("uniform_", "normal_", "log_normal_", "exponential_", "geometric_", "cauchy_")),
@@ -93,6 +98,10 @@ def bind(cls: Any) -> None:
         setattr(cls, f"{alias}_", getattr(cls, f"{name}_"))
     for method in (where, expand_as, view_as, reshape_as):
         setattr(cls, method.__name__, method)
+    cls.real = property(complex_numbers.real, _set_real)
+    cls.imag = property(complex_numbers.imag, _set_imag)
+    cls.mH = property(_matrices_adjoint)
+    cls.H = property(_matrix_adjoint)
     for name, cast in casts.METHODS.items():
         setattr(cls, name, cast)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)
@@ -121,6 +130,30 @@ def copied_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, in place."
     return method
+
+
+def _set_real(self: Any, value: Any) -> None:
+    complex_numbers.real(self).copy_(value)
+
+
+def _set_imag(self: Any, value: Any) -> None:
+    complex_numbers.imag(self).copy_(value)
+
+
+def _matrices_adjoint(self: Any) -> Any:
+    """Conjugates of the transposed matrices (the last two dimensions)."""
+    if self.dim() < 2:
+        raise RuntimeError(
+            f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+        )
+    return complex_numbers.adjoint(self)
+
+
+def _matrix_adjoint(self: Any) -> Any:
+    """Conjugate of the transposed matrix."""
+    if self.dim() != 2 and self.dim():
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
+    return complex_numbers.adjoint(self) if self.dim() else complex_numbers.conj(self)
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
