@@ -64,7 +64,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1
         expanded_size(input, (a[0], b[1]))  # for its errors
     if dtype.kind == "b":
         _check_not_bool("addmm_impl_cpu_", mat1)
-    if dtype.kind != "f":
+    if dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     if beta != 1:
         input = input * beta if beta else input.new_zeros(input.shape)  # so that its NaNs do not count
