@@ -519,8 +519,8 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
     if _same_dense_layout(values, numbers, outputs) and same:
         pattern = "".join("n" if n else "v" for n in numbers)
         kernel = _kernel(function, dtype, result_dtypes, pattern, "flat")
-        operands = [x if n else _memory(x) for x, n in zip(values, numbers, strict=True)]
-        call(kernel, [*operands, *[_memory(o) for o in outputs]], outputs[0].size)
+        operands = [x if n else x.memory() for x, n in zip(values, numbers, strict=True)]
+        call(kernel, [*operands, *[o.memory() for o in outputs]], outputs[0].size)
         return
     _map_buffered(function, dtype, wanted, values, numbers, outputs)
 
@@ -541,11 +541,6 @@ def fitting(number: Any, dtype: np.dtype) -> Any:
     if isinstance(number, complex):
         number = number.real
     return int(number) if dtype.kind in "iu" and isinstance(number, float) else number
-
-
-def _memory(array: Array) -> np.ndarray:
-    """All items of a dense array in memory order."""
-    return array.storage.buffer[array.offset : array.offset + array.size]
 
 
 def _same_dense_layout(values: Sequence[Any], numbers: Sequence[bool], outputs: Sequence[Array]) -> bool:

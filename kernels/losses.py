@@ -1,4 +1,4 @@
-"""Losses and what they are made of: log_softmax, nll_loss, mse_loss."""
+"""Losses and what they are made of: softmax, log_softmax, nll_loss, mse_loss."""
 
 from __future__ import annotations
 
@@ -98,6 +98,76 @@ def _(g: np.ndarray, out: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tupl
     rows = _rows(g, dim)
     result = np.empty_like(rows)
     log_softmax_backward_rows(rows, _rows(out, dim), result)
+    return (_from_rows(result, g.shape, dim),)
+
+
+# ---------------------------------------------------------------------------------------------------- softmax
+@loop
+def softmax_rows(x, out):
+    """The exponentials of each row, divided by their sum."""
+    for r in range(x.shape[0]):
+        row = x[r]
+        target = out[r]
+        n = row.shape[0]
+        top = row[0]
+        for i in range(1, n):
+            if row[i] > top:
+                top = row[i]
+        for i in range(n):
+            target[i] = _exp(row[i] - top)  # noqa: F821
+        total = _A(0)  # noqa: F821
+        for i in range(n):
+            total += target[i]
+        scale = _T(1 / total)  # noqa: F821
+        for i in range(n):
+            target[i] *= scale
+
+
+@loop
+def softmax_backward_rows(g, out, result):
+    """`out * (g - sum(g * out))` in each row."""
+    for r in range(g.shape[0]):
+        total = _A(0)  # noqa: F821
+        for i in range(g.shape[1]):
+            total += g[r, i] * out[r, i]
+        shift = _T(total)  # noqa: F821
+        for i in range(g.shape[1]):
+            result[r, i] = out[r, i] * (g[r, i] - shift)
+
+
+def _softmax_reference(x: np.ndarray, dim: int) -> np.ndarray:
+    exponentials = np.exp(x - x.max(dim, keepdims=True)) if x.shape else np.exp(x - x)
+    return exponentials / exponentials.sum(dim, keepdims=True) if x.shape else exponentials
+
+
+@op(samples=[Sample(((3, 4),), {"dim": 1}), Sample(((2, 3, 4),), {"dim": 1})], reference=_softmax_reference)
+def softmax(input, *, dim):
+    """Exponentials of the items divided by their sum along a dimension, without overflow."""
+
+
+@softmax.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> np.ndarray:
+    if not input.size:
+        return input.copy()
+    rows = _rows(input, dim)
+    out = np.empty_like(rows)
+    softmax_rows(rows, out)
+    return _from_rows(out, input.shape, dim)
+
+
+@softmax.grad("input")
+def _(g, out, dim):
+    weighted = g * out
+    return weighted - out * weighted.sum(dim, keepdim=True)
+
+
+@softmax.fused_backward("cpu")
+def _(g: np.ndarray, out: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    if not g.size:
+        return (np.zeros_like(g),)
+    rows = _rows(g, dim)
+    result = np.empty_like(rows)
+    softmax_backward_rows(rows, _rows(out, dim), result)
     return (_from_rows(result, g.shape, dim),)
 
 

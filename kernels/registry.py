@@ -101,12 +101,18 @@ class Op:
         self.differentiable = differentiable
         self.memory_bound = memory_bound
         self.plain = plain  # inputs that are no operands of the graph: `next_functions` leaves them out
+        self.complex_error: tuple[type[Exception], str] | None = None  # where it is not the usual one
         self.rules: dict[str, Rule] = {}
         self.node_class: Any = None  # made by the graph layer at first use
         self.saved_by_mask: dict[int, Any] = {}
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+    def complex_refusal(self, scalar_name: str) -> Exception:
+        """What an op that takes no complex numbers says of those of a dtype, "ComplexFloat" or "ComplexDouble"."""
+        kind, text = self.complex_error or (NotImplementedError, f"\"{self.name}_cpu\" not implemented for '{{}}'")
+        return kind(text.format(scalar_name))
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         """Run the op on tensors. Attributes are given by name; missing ones take their defaults."""
@@ -146,7 +152,8 @@ class Rule:
         return lower.lower(self.function)
 
 
-def _make_rule(op: Op, function: Callable[..., Any], composite: bool, readable: Sequence[str]) -> Rule:
+def make_rule(op: Op, function: Callable[..., Any], composite: bool, readable: Sequence[str]) -> Rule:
+    """The rule of a function whose parameters name what it reads. Raises ValueError for what it cannot read."""
     names = tuple(inspect.signature(function).parameters)
     unknown = [n for n in names if n not in readable]
     if unknown:
@@ -206,6 +213,7 @@ class ElementwiseOp(Op):
         self.flat_plans: dict[Any, Any] = {}  # compiled kernels for the fast path of dispatch
         self.recorders: dict[Any, Any] = {}  # how the graph layer records other calls
         self._tensor_rules: dict[str, Rule] = {}
+        self.complex_form: Any = None  # see complex_forms.py; None where it takes no complex numbers
 
     @property
     def py_func(self) -> Any:
@@ -230,7 +238,7 @@ class ElementwiseOp(Op):
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             self._rule_target(name)
-            self.rules[name] = _make_rule(self, function, composite, self._readable)
+            self.rules[name] = make_rule(self, function, composite, self.readable)
             return function
 
         return declare
@@ -246,7 +254,8 @@ class ElementwiseOp(Op):
         return ("out",) if self.outputs == 1 else tuple(f"out{k}" for k in range(self.outputs))
 
     @property
-    def _readable(self) -> tuple[str, ...]:
+    def readable(self) -> tuple[str, ...]:
+        """What a gradient may name."""
         return (*self.gradient_names, *self.inputs, *self.result_names)
 
     def vjp(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -255,7 +264,7 @@ class ElementwiseOp(Op):
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             if name not in self.inputs:
                 self._rule_target(name)
-            self._tensor_rules[name] = _make_rule(self, function, True, self._readable)
+            self._tensor_rules[name] = make_rule(self, function, True, self.readable)
             return function
 
         return declare
@@ -428,7 +437,7 @@ class KernelOp(Op):
             facts = tuple(f"{n}_{fact}" for n in self.inputs for fact in ("shape", "strides", "meta"))
             readable = ("g", *self.inputs, "out", *self.attributes, *facts)
             readable += tuple(f"out{i}" for i in range(self.outputs)) + tuple(f"g{i}" for i in range(self.outputs))
-            self.rules[name] = _make_rule(self, function, True, readable)
+            self.rules[name] = make_rule(self, function, True, readable)
             return function
 
         return declare
@@ -464,13 +473,16 @@ class KernelOp(Op):
 class ViewOp(Op):
     """An op that only changes the layout: `function(shape, strides, offset, *attributes) -> (shape, strides, offset)`.
 
+    `dtype`, where declared, gives the dtype of the view from that of the input; strides and offset then count its items.
     `inverse_view`, where declared, says that the gradient is a view too: it gives `(op, attributes)`, which the graph
     layer runs on tensors or, when no graph is being built, on bare layouts.
     """
 
     is_view = True
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, dtype: Callable[[Any], Any] | None = None, **options: Any
+    ) -> None:
         name = options.pop("name", None) or function.__name__
         parameters = dict(inspect.signature(function).parameters)
         for layout in ("shape", "strides", "offset"):
@@ -479,13 +491,14 @@ class ViewOp(Op):
         source = {"input": inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD)}
         super().__init__(name, {**source, **attributes}, doc=function.__doc__ or "", **options)
         self.layout = function
+        self.dtype = dtype
         self.inverse_view: Rule | None = None
 
     def grad(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Declare the gradient as Python over tensors, of `g`, the input's shape, strides and offset, and attributes."""
         self._rule_target("input")
         readable = ("g", "gs", "input_shape", "input_strides", "input_offset", "input_meta", *self.attributes)
-        self.rules["input"] = _make_rule(self, function, True, readable)
+        self.rules["input"] = make_rule(self, function, True, readable)
         return function
 
     def inverse(self, function: Callable[..., tuple[ViewOp, tuple[Any, ...]]]) -> Callable[..., Any]:

@@ -86,15 +86,6 @@ def _(g):
 
 
 # ---------------------------------------------------------------------------------------------------- signs
-@elementwise(samples=Uniform(away_from=(0.0,)), reference=lambda x: np.where(np.isnan(x), 0, np.sign(x)))
-def sgn(input):
-    """`sign` of real numbers."""
-    return 1 if input > 0 else -1 if input < 0 else 0
-
-
-sgn.constant_in("input")
-
-
 @elementwise(
     samples=Uniform(away_from=(0.0,)),
     reference=lambda x: x < 0 if x.dtype.kind != "f" else np.signbit(x),

@@ -11,10 +11,11 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 
 # ruff: noqa: I001  (submodules first: a public name such as `dtype` hides the module of that name from `from . import`)
 from . import dtype as _dtypes
-from . import autograd, cuda, nn, ops, optim, random, testing, utils
+from . import autograd, cuda, linalg, nn, ops, optim, random, testing, utils
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
+from .creation import eye, linspace, logspace, tril_indices, triu_indices
 from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .limits import finfo, iinfo
 from .ops import *  # noqa: F403  (the op table decides what there is)

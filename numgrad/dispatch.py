@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from .autograd import variable
+from .autograd.complex_node import ComplexRecorder, complex_node_class
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_writable, rebase
 from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class
@@ -269,6 +270,10 @@ def _new_recorder(op: ElementwiseOp, plan: cpu.FlatPlan, mask: int, where: devic
     return recorder
 
 
+def _recorder_for(op: ElementwiseOp, mask: int, compute: Any, pattern: str) -> Any:
+    return ComplexRecorder(op, mask) if compute.kind == "c" else Recorder(op, mask, compute, pattern)
+
+
 def _versions(saved: Any) -> list[int]:
     return [x.version if isinstance(x, Array) else 0 for x in saved]
 
@@ -281,7 +286,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if inputs[op.inputs.index(name)].__class__ not in CLASSES:
             raise not_a_tensor(op, name, inputs[op.inputs.index(name)])
     where = device_of(op, inputs)
-    compute, result_dtypes = resolve_dtypes(op, inputs)
+    compute, result_dtypes = resolve_dtypes(op, inputs, where)
     shape = broadcast(op, inputs)
     operands = [kernel_operand(x, where) for x in inputs]
     if op.outputs != 1:
@@ -306,7 +311,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         key = (compute, pattern, mask)
         recorder = op.recorders.get(key)
         if recorder is None:
-            recorder = op.recorders[key] = Recorder(op, mask, compute, pattern)
+            recorder = op.recorders[key] = _recorder_for(op, mask, compute, pattern)
         for i in recorder.saves:
             value = target if i == OUT else operands[i]
             if in_place and i == 0 and isinstance(value, Array):
@@ -317,7 +322,10 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         found = target
         if target.dtype is not result_dtype and compute.kind in "iub":  # integers wrap around before they are cast
             found = loops.empty(shape, result_dtype, where.hardware)
-        loops.map(op.scalar, compute, operands, [found])
+        if compute.kind == "c":
+            op.complex_form.run(op, compute, operands, found)
+        else:
+            loops.map(op.scalar, compute, operands, [found])
         if found is not target:
             loops.copy(found, target)
     _remember_flat_plan(op, inputs, operands, compute, [target], where, out)
@@ -327,7 +335,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if out is not None:
             return out
         return wrap(target, where)
-    node = elementwise_node(node_class(op), recorder, edges, saved, where)
+    cls = complex_node_class(op) if compute.kind == "c" else node_class(op)
+    node = elementwise_node(cls, recorder, edges, saved, where)
     node.meta = _input_meta(inputs, operands, shape, compute, target)
     if in_place and OUT in recorder.saves:
         versions[recorder.saves.index(OUT)] += 1
@@ -494,7 +503,7 @@ def _run_kernel(op: KernelOp, kernel: Any, arguments: list[Any], attributes: tup
         return kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
     refused = next((a.dtype for a in arguments if a.dtype.kind == "c"), None)
     if refused is not None and not op.takes_complex:
-        raise NotImplementedError(f"\"{op.name}\" not implemented for '{FROM_NUMPY[refused].scalar_name}'")
+        raise op.complex_refusal(FROM_NUMPY[refused].scalar_name)
     if op.variadic:
         return in_float32(lambda *arrays: kernel(arrays, *attributes), arguments)
     return in_float32(kernel, [*arguments, *attributes], op.writes)

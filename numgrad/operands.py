@@ -77,10 +77,11 @@ def not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
 _resolved: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
 
 
-def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...], where: device) -> tuple[Any, tuple[Any, ...]]:
     """The NumPy dtype to compute in, and that of each result.
 
-    Raises TypeError for a real number where the op takes an integer or a bool.
+    Raises TypeError for a real number where the op takes an integer or a bool, NotImplementedError for complex numbers
+    where it takes none.
     """
     key = (
         op,
@@ -90,12 +91,17 @@ def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tup
     found = _resolved.get(key)
     if found is None:
         found = _resolved[key] = _promote(op, inputs)
+    if found[0].kind == "c" and where.type != "cpu":
+        raise NotImplementedError(
+            f"{op.name}() takes complex tensors on the CPU alone: move its operands with .to('cpu')"
+        )
     return found
 
 
 def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     if op.result == "first":
         first = inputs[0]._array.dtype
+        _check_complex(op, FROM_NUMPY[first])
         return first, (first,)
     dims: list[dtypes.dtype] = []
     zeros: list[dtypes.dtype] = []
@@ -120,8 +126,16 @@ def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any
         raise NotImplementedError(f"\"{op.integers_only}\" not implemented for '{promoted.scalar_name}'")
     if op.result == "float" and not promoted.is_differentiable:
         promoted = dtypes.get_default_dtype()
-    own = {"real": promoted, "int": dtypes.int64, "bool": dtypes.bool_}
+    _check_complex(op, promoted)
+    real = promoted.to_real() if promoted.is_complex and op.complex_form.result == "real" else promoted
+    own = {"real": real, "int": dtypes.int64, "bool": dtypes.bool_}
     return promoted.numpy, tuple(own[kind].numpy for kind in op.output_kinds)
+
+
+def _check_complex(op: ElementwiseOp, computed_in: dtypes.dtype) -> None:
+    """Raise what an op says of complex numbers, if it takes none."""
+    if computed_in.is_complex and op.complex_form is None:
+        raise op.complex_refusal(computed_in.scalar_name)
 
 
 def _check_kind(op: ElementwiseOp, position: int, kind: str, x: Any) -> None:

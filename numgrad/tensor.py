@@ -391,8 +391,8 @@ class Tensor(Variable):
         return found
 
     def _to_numpy_dtype(self, dtype: Any) -> Any:
-        """The tensor in the dtype that a NumPy dtype names."""
-        return self.to(FROM_NUMPY[dtype])
+        """The tensor in the dtype that a NumPy dtype names; of complex numbers real dtypes keep the real part."""
+        return dispatch(movement.to_copy, (self,), (FROM_NUMPY[dtype].name, self._device.hardware))
 
     def cpu(self) -> Any:
         """The tensor on the CPU."""
@@ -441,28 +441,6 @@ class Tensor(Variable):
         if isinstance(value, NUMBERS):
             self.dtype.check_holds(value)
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
-        """Zeros of a shape, with this tensor's dtype and device."""
-        from .creation import zeros
-
-        return zeros(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
-
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
-        """Ones of a shape, with this tensor's dtype and device."""
-        from .creation import ones
-
-        return ones(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
-
     # ------------------------------------------------------------------------------------------ looking
     def __repr__(self) -> str:
         try:
@@ -505,7 +483,7 @@ class Tensor(Variable):
         return iter(shaping.unbind(self))
 
     def __reversed__(self) -> Any:
-        return self[::-1] if self.dim() else self
+        return self.flip(0) if self.dim() else self
 
     def __bool__(self) -> Any:
         if self._array.size != 1:
@@ -526,7 +504,9 @@ class Tensor(Variable):
             )
         item = self.item()
         if isinstance(item, complex) and kind is not complex:
-            raise RuntimeError(f"value cannot be converted to type {c_name} without overflow")
+            if item.imag:
+                raise RuntimeError(f"value cannot be converted to type {c_name} without overflow")
+            item = item.real
         return kind(item)
 
     def __float__(self) -> Any:

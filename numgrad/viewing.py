@@ -18,7 +18,8 @@ def view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
         return _several_views(op, x, attributes)
     array = x._array
     made = op.layout(array.shape, array.strides, array.offset, *attributes)
-    return _view_of(x, array.view(*made), _node(op, x, attributes, 1), 0, "")
+    dtype = None if op.dtype is None else op.dtype(array.dtype)
+    return _view_of(x, array.view(*made, dtype), _node(op, x, attributes, 1), 0, "")
 
 
 def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> tuple[Any, ...]:

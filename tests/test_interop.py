@@ -153,6 +153,14 @@ def test_the_array_api_names_are_numgrads_functions():
     assert xp.concat([x, ng.zeros(1, 3, dtype=ng.float64)], axis=0).dtype is ng.float64
     assert xp.result_type(ng.int8, ng.float32, x) is ng.float32
     assert xp.astype(x, xp.int64).tolist() == [[0, 1, 2], [3, 4, 5]]
+    jumbled = ng.tensor([3, 1, 3, 2])
+    assert xp.sort(jumbled).tolist() == [1, 2, 3, 3]
+    assert xp.argsort(jumbled, descending=True).tolist() == [0, 2, 3, 1]
+    assert xp.take(jumbled, ng.tensor([3, 0]), axis=0).tolist() == [2, 3]
+    values, inverse = xp.unique_inverse(jumbled)
+    assert (values.tolist(), inverse.tolist()) == ([1, 2, 3], [2, 0, 2, 1])
+    assert [t.tolist() for t in xp.unique_counts(jumbled)] == [[1, 2, 3], [1, 1, 2]]
+    assert xp.unique_values(jumbled).tolist() == [1, 2, 3]
     assert xp.isdtype(xp.float32, "real floating")
     assert not xp.isdtype(xp.bool, ("numeric", "complex floating"))
     assert set(xp.__array_namespace_info__().dtypes(kind="complex floating")) == {"complex64", "complex128"}
@@ -188,7 +196,7 @@ def test_scikit_learn():
     """In a process of its own: SciPy reads at import whether array API dispatch is wanted."""
     code = """
 import numpy as np, numgrad as ng, sklearn
-from sklearn.metrics import r2_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 sklearn.set_config(array_api_dispatch=True)
@@ -200,8 +208,9 @@ for estimator in (MaxAbsScaler(), MinMaxScaler(), Normalizer(), StandardScaler()
 found, expected = KernelCenterer().fit_transform(rbf_kernel(tensor)), KernelCenterer().fit_transform(rbf_kernel(array))
 print(type(found).__name__, np.allclose(found.numpy(), expected))
 print("score", np.isclose(r2_score(tensor, tensor + 0.1), r2_score(array, array + 0.1)))
+print("accuracy", round(accuracy_score(ng.tensor([1, 0, 1, 1]), ng.tensor([1, 1, 1, 1])), 6))
 """
-    assert output(code, SCIPY_ARRAY_API="1").split() == ["Tensor", "True"] * 5 + ["score", "True"]
+    assert output(code, SCIPY_ARRAY_API="1").split() == ["Tensor", "True"] * 5 + ["score", "True", "accuracy", "0.75"]
 
 
 # ---------------------------------------------------------------------------------------------------- copies, pickles

@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import op_sweep as sweep
 import pytest
@@ -23,16 +24,24 @@ ELEMENTWISE = [name for name in ALL if OPS[name].elementwise]
 BINARY = [name for name in ELEMENTWISE if len(OPS[name].inputs) > 1]
 OTHERS = [name for name in ALL if not OPS[name].elementwise]
 VIEWS = [name for name in ALL if OPS[name].is_view]
+DTYPE_VIEWS = {name for name in VIEWS if OPS[name].dtype is not None}  # of complex numbers, which are on the CPU alone
 FACTORIES = {name for name in ALL if not OPS[name].inputs}
 DIFFERENTIABLE = [name for name in ALL if OPS[name].differentiable]
 INTEGERS = [
     *("all.dims", "amax", "amin", "aminmax", "any.dims", "argmax", "argmin", "bmm", "cat", "count_nonzero", "dot", "max"),
     *("max.dim", "min", "min.dim", "mm", "mv", "nansum", "prod", "prod.dim_int", "stack", "sum", "sum.dim", "to_copy"),
-    *VIEWS,
+    *("cummax", "cummin", "cumprod", "cumsum", "flip", "kthvalue", "mode", "repeat", "roll", "sort", "topk", "trace"),
+    *("tril", "triu"),
+    *[name for name in VIEWS if OPS[name].dtype is None],
 ]
-ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
+TO_COMPLEX = {"complex", "polar"}
+HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
+ON_CUDA = [n for n in ALL if n not in DTYPE_VIEWS and (n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels)]
 NOT_ON_CUDA = {"as_strided"}  # the gradient has no CUDA kernel
-MADE_ON_HOST = {"arange", "draw", "multinomial", "permutation", "poisson_counts"}  # the results move to the device
+MADE_ON_HOST = {  # the results move to the device
+    *("arange", "draw", "eye", "linspace", "logspace", "multinomial", "permutation", "poisson_counts"),
+    "triangle_indices",
+}
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
 
 
@@ -92,6 +101,19 @@ def test_elementwise_values_of_integers_and_bools(name, dtype):
     number = F64 if got.dtype.kind == "f" else I64
     wide = [a if m else a.astype(number) for a, m in zip(case.arrays, masks, strict=True)]
     sweep.compare(got, case.expected(wide)[0].astype(got.dtype))
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("name", [n for n in ALL if n not in FACTORIES and n not in DTYPE_VIEWS | TO_COMPLEX])
+def test_halves_are_computed_in_float32_and_rounded_once(name, dtype):
+    for case in sweep.cases(op(name)):
+        halves = [a.astype(dtype) if a.dtype == F64 else a for a in case.arrays]
+        wide = [a.astype(F32) if a.dtype == dtype else a for a in halves]
+        found, expected = (sweep.call(op(name), sweep.tensors(given), case.attributes) for given in (halves, wide))
+        for out, other in zip(found, expected, strict=True):
+            rounded = other.to(out.dtype) if other.dtype is ng.float32 else other
+            assert out.dtype is (ng.from_numpy(np.empty(0, dtype)).dtype if other.dtype is ng.float32 else other.dtype)
+            np.testing.assert_array_equal(sweep.host(out.double()), sweep.host(rounded.double()))
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -228,9 +250,9 @@ ONE_LAYOUT = {"view", "unsafe_view", "reshape_alias"}  # they refuse layouts tha
 
 
 @pytest.mark.parametrize("change", [transposed, strided])
-@pytest.mark.parametrize("name", [name for name in OTHERS if name not in FACTORIES | {"as_strided"}])
+@pytest.mark.parametrize("name", [name for name in OTHERS if name not in FACTORIES | {"as_strided", "view_as_complex"}])
 def test_other_layouts(name, change):
-    """as_strided alone shows the memory itself, so that its result depends on the layout."""
+    """as_strided shows the memory itself, so that its result depends on the layout; view_as_complex takes pairs alone."""
     for case in sweep.cases(op(name)):
         try:
             sweep.check_values(case, F64, [change(a) for a in case.cast(F64)])
@@ -285,8 +307,8 @@ def test_float32_gradients(name):
         narrow, wide = case.cast(F32), case.cast(F64)
         wanted = [i for i, needed in enumerate(sweep.differentiable_inputs(case.op, wide)) if needed]
         found, expected = (sweep.gradients(case, arrays, wanted) for arrays in (narrow, wide))
-        for one, other in zip(found, expected, strict=True):
-            assert one.dtype == F32
+        for i, one, other in zip(wanted, found, expected, strict=True):
+            assert one.dtype == narrow[i].dtype
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 

@@ -186,6 +186,12 @@ def make_gradients(roots: Sequence[Any], given: Sequence[Any]) -> list[Any]:
             )
         if g._device.hardware != root._device.hardware:
             raise RuntimeError(f"invalid gradient at index {i} - expected device {root._device} but got {g._device}")
+        given_dtype, own = FROM_NUMPY[g._array.dtype], FROM_NUMPY[root._array.dtype]
+        if given_dtype.is_complex != own.is_complex:
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                f"grad_output[{i}] has a dtype of {given_dtype!r} and output[{i}] has a dtype of {own!r}."
+            )
         found.append(g if g._array.dtype is root._array.dtype else g.to(root.dtype))
     return found
 
@@ -194,6 +200,9 @@ def _implicit(root: Any) -> Any:
     array = root._array
     if array.size != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    own = FROM_NUMPY[array.dtype]
+    if own.is_complex:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {own!r}")
     loops = backend(array.device)
     one = loops.empty(array.shape, array.dtype, array.device)
     loops.fill(one, 1)

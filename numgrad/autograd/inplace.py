@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..kernels.array import Array, contiguous_strides
+from ..kernels.complex_numbers import view_as_complex, view_as_real
 from ..kernels.movement import to_strides
 from ..kernels.views import as_strided
 from . import grad_mode
 from .node import FREED, Node, gradient_edge, move_retained, regenerate_view
-from .variable import Edge, Variable, wrap
+from .variable import Variable, wrap
 from .view_rules import check_history
 
 _SELF_OVERLAP = (
@@ -75,7 +76,9 @@ def check_apart(target: Any, inputs: Sequence[Any]) -> None:
 
 
 def _check_apart(array: Array, other: Array) -> None:
-    if other.storage is array.storage and (other.layout == array.layout or _share_elements(array, other)):
+    if other.storage is not array.storage or other.dtype is not array.dtype:
+        return
+    if other.layout == array.layout or _share_elements(array, other):
         raise RuntimeError(_OVERLAP)
 
 
@@ -117,11 +120,14 @@ class CopySlices(Node):
     of the written part goes through that op; the rest passes on.
     """
 
-    __slots__ = ("_others", "layout")
+    __slots__ = ("_others", "joins", "layout", "splits")
 
-    def __init__(self, base_edge: Edge | None, writer: Node, layout: tuple[Any, ...], device: Any) -> None:
-        super().__init__((base_edge, *writer.edges[1:]), (writer,), device)
-        self.layout = layout
+    def __init__(self, base: Variable, view: Array, writer: Node) -> None:
+        super().__init__((gradient_edge(base), *writer.edges[1:]), (writer,), base._device)
+        array = base._array
+        self.layout = (array.strides, array.offset, view.shape, view.strides, view.offset)
+        self.splits = array.dtype is not view.dtype and array.dtype.kind == "c"
+        self.joins = array.dtype is not view.dtype and view.dtype.kind == "c"
         self._others = writer.next_functions[1:]
 
     @property
@@ -142,13 +148,12 @@ class CopySlices(Node):
         return [None if r is None else r._array for r in results]
 
     def _apply_tensors(self, g: Any, through_arrays: bool = False) -> list[Any]:
-        base_strides, base_offset, size, stride, offset = self.layout
+        base_strides = self.layout[0]
         # Laid out as the base: a plain clone keeps a permuted layout of `g`, under which `part` would be other items.
         plain = g._array.is_contiguous() and contiguous_strides(g._array.shape) == base_strides
         dense = g.clone() if plain else to_strides(g, strides=base_strides)
-        start = offset - base_offset + dense._array.offset
         (writer,) = self.saved
-        part = as_strided(dense, size=size, stride=stride, storage_offset=start)
+        part = self._part_of(dense)
         if through_arrays:
             inner = writer.apply(part.clone()._array, False)
             inner = [None if r is None else wrap(r, self.device) for r in inner]
@@ -161,6 +166,20 @@ class CopySlices(Node):
                 part.copy_(inner[0])
         return [dense if self.edges[0] is not None else None, *inner[1:]]
 
+    def _part_of(self, dense: Any) -> Any:
+        """The view of a gradient of the base that corresponds to the written view.
+
+        A view of another dtype shows complex numbers as real ones, or real ones as complex: all is counted in real ones.
+        """
+        _, base_offset, size, stride, offset = self.layout
+        if self.joins:
+            size, stride, offset = view_as_real.layout(size, stride, offset)
+        elif self.splits:
+            dense, base_offset = view_as_real(dense), 2 * base_offset
+        start = offset - base_offset + dense._array.offset
+        part = as_strided(dense, size=size, stride=stride, storage_offset=start)
+        return view_as_complex(part) if self.joins else part
+
 
 def rebase(target: Any, node: Node) -> None:
     """Make `target` the result of `node`, after its data was written and its version raised."""
@@ -172,10 +191,8 @@ def rebase(target: Any, node: Node) -> None:
         target._requires_grad = True
         return
     base = view.base
-    b, v = base._array, target._array
-    b.storage.writer = (CopySlices.__name__, b.layout)
-    layout = (b.strides, b.offset, v.shape, v.strides, v.offset)
-    edge = (CopySlices(gradient_edge(base), node, layout, base._device), 0)
+    base._array.storage.writer = (CopySlices.__name__, base._array.layout)
+    edge = (CopySlices(base, target._array, node), 0)
     move_retained(base, edge)
     base._edge = edge
     base._requires_grad = True

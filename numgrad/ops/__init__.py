@@ -7,11 +7,87 @@ from typing import TYPE_CHECKING, Any
 from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
+from .complex_numbers import (
+    adjoint,
+    complex,
+    conj,
+    conj_physical,
+    imag,
+    is_conj,
+    is_neg,
+    isreal,
+    polar,
+    real,
+    resolve_conj,
+    resolve_neg,
+    view_as_complex,
+    view_as_real,
+)
+from .contractions import (
+    addbmm,
+    addmv,
+    addr,
+    baddbmm,
+    cdist,
+    chain_matmul,
+    cross,
+    dist,
+    ger,
+    inner,
+    kron,
+    outer,
+    tensordot,
+)
+from .counting import bincount, bucketize, corrcoef, cov, histc, searchsorted
+from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
-from .linalg import addmm, bmm, dot, matmul, mm, mv
+from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
 from .losses import log_softmax, nll_loss
+from .ordering import (
+    argsort,
+    combinations,
+    kthvalue,
+    median,
+    mode,
+    msort,
+    nanmedian,
+    nanquantile,
+    quantile,
+    sort,
+    topk,
+    unique,
+    unique_consecutive,
+)
+from .rearrangement import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_tensors,
+    cartesian_prod,
+    column_stack,
+    diag,
+    diag_embed,
+    diagflat,
+    dstack,
+    flip,
+    fliplr,
+    flipud,
+    hstack,
+    meshgrid,
+    repeat_interleave,
+    roll,
+    rot90,
+    row_stack,
+    tile,
+    trace,
+    tril,
+    triu,
+    vander,
+    vstack,
+)
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
 from .rounding import copysign, div, floor_divide, fmod, heaviside, remainder, round
 from .sampling import (
@@ -27,6 +103,7 @@ from .sampling import (
     randn_like,
     randperm,
 )
+from .scans import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, softmax, trapezoid
 from .shaping import (
     as_strided,
     cat,
@@ -55,5 +132,7 @@ if TYPE_CHECKING:  # the functions of the table have no names that a type checke
 globals().update(FUNCTIONS)
 
 divide = true_divide = div
+concat = concatenate = cat
+trapz = trapezoid
 
 __all__ = [name for name, value in globals().items() if isinstance(value, FunctionType) and not name.startswith("_")]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import dtype as dtypes
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import arithmetic as kernels
+from ..operands import NUMBERS
 
 
 def check_alpha(input: Any, other: Any, alpha: Any) -> None:
     """Raise RuntimeError, with PyTorch's text, for a float factor of integer tensors."""
-    floats = isinstance(other, float) or any(x.__class__ in CLASSES and x.is_floating_point() for x in (input, other))
-    if isinstance(alpha, float) and not floats:
+    given = [dtypes.of_number(x) if isinstance(x, NUMBERS) else x.dtype for x in (input, other)]
+    if isinstance(alpha, float) and not any(d.is_differentiable for d in given):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not any(d.is_complex for d in given):
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
 def add(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
@@ -51,14 +55,27 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     if input.__class__ not in CLASSES:
         return dispatch(kernels.power_scalar, (input, exponent), (), out)
     if exponent.__class__ in CLASSES:
+        if out is None and input._array.dtype.kind in "iu" and exponent._array.dtype.kind == "i":
+            return _integer_power(input, exponent)
         return dispatch(kernels.power_tensor, (input, exponent), (), out)
     check_exponent(input, exponent)
     return dispatch(kernels.power, (input, exponent), (), out)
 
 
+def _integer_power(input: Any, exponent: Any) -> Any:
+    """A power of integers. Negative ones are 0, but of 1 and -1, as integer division would give them."""
+    power = dispatch(kernels.power_tensor, (input, exponent))
+    negative = exponent < 0
+    if not bool(negative.any()):
+        return power
+    sign = dispatch(kernels.power_tensor, (input, -exponent))  # 1 and -1 are their own inverses
+    unit = (input == 1) | (input == -1)
+    return dispatch(kernels.where, (negative, sign * unit, power))
+
+
 def check_exponent(input: Any, exponent: Any) -> None:
     """Raise RuntimeError, with PyTorch's text, for a negative number as the exponent of integers."""
-    if isinstance(exponent, int) and exponent < 0 and not input.dtype.is_floating_point:
+    if isinstance(exponent, int) and exponent < 0 and not input.dtype.is_differentiable:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 

@@ -15,30 +15,49 @@ from . import (
     bounds,
     casts,
     combined,
+    complex_numbers,
+    contractions,
+    counting,
     extrema,
+    factories,
     in_place_draws,
     indexing,
     linalg,
     losses,
+    ordering,
+    rearrangement,
     reductions,
     rounding,
     sampling,
+    scans,
     shaping,
     statistics,
 )
 from .table import bind_methods
 
-FUNCTIONS = (
+FUNCTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (arithmetic, ("add", "sub", "pow")),
     (rounding, ("round", "copysign", "heaviside", "div", "floor_divide", "remainder", "fmod")),
     (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),
     (combined, ("positive", "square", "lerp", "addcmul", "addcdiv", "xlogy", "float_power", "float_power_")),
     (combined, ("isclose", "allclose", "equal")),
+    (ordering, ("sort", "argsort", "msort", "topk", "kthvalue", "median", "nanmedian", "mode", "quantile")),
+    (ordering, ("nanquantile", "unique", "unique_consecutive")),
+    (scans, ("cumsum", "cumprod", "logcumsumexp", "cummax", "cummin", "diff", "softmax")),
+    (rearrangement, ("flip", "fliplr", "flipud", "rot90", "roll", "repeat", "tile", "repeat_interleave")),
+    (rearrangement, ("tril", "triu", "diag", "diag_embed", "diagflat", "trace")),
+    (contractions, ("outer", "ger", "inner", "kron", "cross", "addmv", "addr", "baddbmm", "addbmm", "dist")),
+    (factories, ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")),
+    (counting, ("bincount", "histc", "cov", "corrcoef")),
     (reductions, ("sum", "mean", "nansum", "nanmean", "prod", "any", "all", "count_nonzero")),
     (extrema, ("max", "min", "amax", "amin", "aminmax", "argmax", "argmin")),
     (statistics, ("var", "std", "norm", "logsumexp")),
     (losses, ("log_softmax",)),
-    (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
+    (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul", "vdot")),
+    (
+        complex_numbers,
+        ("conj", "conj_physical", "resolve_conj", "resolve_neg", "is_conj", "is_neg", "isreal", "adjoint"),
+    ),
     (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),
     (sampling, ("bernoulli", "multinomial")),
     (in_place_draws, ("uniform_", "normal_", "log_normal_", "exponential_", "geometric_", "cauchy_")),
@@ -48,10 +67,16 @@ FUNCTIONS = (
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
 
-IN_PLACE = (  # functions whose `out=` being the tensor itself makes them its method with an underscore
+IN_PLACE: tuple[tuple[Any, tuple[str, ...]], ...] = (  # written as `f(self, ..., out=self)` by `f_`
     (rounding, ("round", "copysign", "heaviside", "div", "floor_divide", "remainder", "fmod")),
     (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),
     (combined, ("square", "lerp", "addcmul", "addcdiv", "xlogy")),
+)
+COPIED: tuple[tuple[Any, tuple[str, ...]], ...] = (  # copied to the tensor by `f_`
+    (scans, ("cumsum", "cumprod")),
+    (rearrangement, ("tril", "triu")),
+    (contractions, ("addmv", "addr", "baddbmm", "addbmm")),
+    (linalg, ("addmm",)),
 )
 ALIASES = {"true_divide": "div", "divide": "div"}
 
@@ -65,11 +90,18 @@ def bind(cls: Any) -> None:
     for module, names in IN_PLACE:
         for name in names:
             setattr(cls, f"{name}_", in_place(getattr(module, name)))
+    for module, names in COPIED:
+        for name in names:
+            setattr(cls, f"{name}_", copied_in_place(getattr(module, name)))
     for alias, name in ALIASES.items():
         setattr(cls, alias, getattr(cls, name))
         setattr(cls, f"{alias}_", getattr(cls, f"{name}_"))
     for method in (where, expand_as, view_as, reshape_as):
         setattr(cls, method.__name__, method)
+    cls.real = property(complex_numbers.real, _set_real)
+    cls.imag = property(complex_numbers.imag, _set_imag)
+    cls.mH = property(_matrices_adjoint)
+    cls.H = property(_matrix_adjoint)
     for name, cast in casts.METHODS.items():
         setattr(cls, name, cast)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)
@@ -87,6 +119,41 @@ def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, in place."
     return method
+
+
+def copied_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method that computes a function of a copy of the tensor, and writes the result over the tensor."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return self.copy_(function(self.clone(), *args, **options))
+
+    method.__name__ = f"{function.__name__}_"
+    method.__doc__ = f"`{function.__name__}`, in place."
+    return method
+
+
+def _set_real(self: Any, value: Any) -> None:
+    complex_numbers.real(self).copy_(value)
+
+
+def _set_imag(self: Any, value: Any) -> None:
+    complex_numbers.imag(self).copy_(value)
+
+
+def _matrices_adjoint(self: Any) -> Any:
+    """Conjugates of the transposed matrices (the last two dimensions)."""
+    if self.dim() < 2:
+        raise RuntimeError(
+            f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+        )
+    return complex_numbers.adjoint(self)
+
+
+def _matrix_adjoint(self: Any) -> Any:
+    """Conjugate of the transposed matrix."""
+    if self.dim() != 2 and self.dim():
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
+    return complex_numbers.adjoint(self) if self.dim() else complex_numbers.conj(self)
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
@@ -140,7 +207,9 @@ def _bind_operators(cls: Any) -> None:
     cls.__pow__ = arithmetic.pow
     cls.__rpow__ = lambda self, base: arithmetic.pow(base, self)
     cls.__matmul__ = _matmul
-    cls.__rmatmul__ = lambda self, other: _matmul(as_operand(other, self), self)
+    cls.__rmatmul__ = lambda self, other: _matmul(
+        other if other.__class__ in CLASSES else as_operand(other, self), self
+    )
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,10 +11,9 @@ from ..creation import as_dtype, in_layout_of, sizes
 from ..device import CPU, device
 from ..dispatch import dispatch
 from ..kernels import draws as kernels
-from ..kernels import movement
 from ..operands import broadcast_shapes
 from ..random import Generator, chosen
-from .checks import check_tensor, invalid_combination
+from .checks import check_tensor, invalid_combination, written
 from .draws import check_integer_bounds, check_std, draw, integers, refuse_complex, refuse_integers
 
 _GENERAL = (
@@ -204,7 +203,7 @@ def _to_out(name: str, values: Any, out: Any, inputs: Sequence[Any] = ()) -> Any
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-    return dispatch(movement.clone, (values,), (), out)
+    return written(name, values, out)
 
 
 # ---------------------------------------------------------------------------------------------------- integers

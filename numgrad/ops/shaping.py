@@ -234,12 +234,12 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     buffer = input._array.storage.buffer
-    if storage_extent(layout) > getattr(buffer, "size", storage_extent(layout)):
-        itemsize = input._array.dtype.itemsize
+    itemsize = input._array.dtype.itemsize
+    if storage_extent(layout) * itemsize > getattr(buffer, "nbytes", storage_extent(layout) * itemsize):
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} "
             f"requiring a storage size of {storage_extent(layout) * itemsize} are out of bounds for storage of "
-            f"size {buffer.size * itemsize}"
+            f"size {buffer.nbytes}"
         )
     return dispatch(views.as_strided, (input,), layout)
 

@@ -208,7 +208,7 @@ x = torch.ones(2, 3, requires_grad=True)⏎a, b = x⏎(a * 2 + b * 3).sum().back
 out = type(iter(torch.arange(3))).__name__, list(torch.zeros(0, 2))
 a, b = torch.zeros(2, 2, requires_grad=True) * 1⏎a.add_(1)
 out = reversed(torch.arange(3)), reversed(torch.tensor(1)), reversed(torch.arange(4).view(2,2)), reversed(torch.zeros(0, 2)).shape
-x = torch.ones(3, requires_grad=True)⏎(reversed(x) * torch.arange(3)).sum().backward()⏎out = x.grad
+x = torch.ones(3, requires_grad=True)⏎y = reversed(x)⏎(y * torch.arange(3)).sum().backward()⏎out = x.grad, y.grad_fn.name()
 out = int(torch.tensor(1.5,requires_grad=True))
 out = bool(torch.tensor(1.5,requires_grad=True))
 out = torch.tensor(1.5,requires_grad=True).item()
