@@ -9,6 +9,7 @@ import numpy as np
 
 from .array import Shape
 from .cpu import loop
+from .extrema import MAXIMUM
 from .reductions import sum_all
 from .registry import Sample, op
 
@@ -104,21 +105,24 @@ def _(g: np.ndarray, out: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tupl
 # ---------------------------------------------------------------------------------------------------- softmax
 @loop
 def softmax_rows(x, out):
-    """The exponentials of each row, divided by their sum."""
+    """The exponentials of each row, divided by their sum; `out` holds the largest item of each row first."""
     for r in range(x.shape[0]):
         row = x[r]
         target = out[r]
         n = row.shape[0]
-        top = row[0]
-        for i in range(1, n):
-            if row[i] > top:
-                top = row[i]
+        top = target[0]
         for i in range(n):
             target[i] = _exp(row[i] - top)  # noqa: F821
-        total = _A(0)  # noqa: F821
-        for i in range(n):
-            total += target[i]
-        scale = _T(1 / total)  # noqa: F821
+        a = b = c = d = _A(0)  # noqa: F821  # several sums, as one would wait for each addition
+        whole = n - n % 4
+        for i in range(0, whole, 4):
+            a += target[i]
+            b += target[i + 1]
+            c += target[i + 2]
+            d += target[i + 3]
+        for i in range(whole, n):
+            a += target[i]
+        scale = _T(1 / (a + b + c + d))  # noqa: F821
         for i in range(n):
             target[i] *= scale
 
@@ -151,6 +155,7 @@ def _(input: np.ndarray, dim: int) -> np.ndarray:
         return input.copy()
     rows = _rows(input, dim)
     out = np.empty_like(rows)
+    out[:, 0] = MAXIMUM.values(rows, (1,)).reshape(-1)
     softmax_rows(rows, out)
     return _from_rows(out, input.shape, dim)
 
