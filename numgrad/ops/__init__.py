@@ -26,6 +26,7 @@ from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .linalg import addmm, bmm, dot, matmul, mm, mv
 from .losses import log_softmax, nll_loss
+from .methods import in_place
 from .ordering import (
     argsort,
     combinations,
@@ -70,7 +71,7 @@ from .rearrangement import (
     vstack,
 )
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
-from .rounding import copysign, div, floor_divide, fmod, heaviside, remainder, round
+from .rounding import copysign, div, floor_divide, fmod, heaviside, nextafter, remainder, round
 from .scans import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, softmax, trapezoid
 from .shaping import (
     as_strided,
@@ -95,6 +96,9 @@ if TYPE_CHECKING:  # the functions of the table have no names that a type checke
 
 
 globals().update(FUNCTIONS)
+
+clamp_, clamp_max_, clamp_min_, clip_ = in_place(clamp), in_place(clamp_max), in_place(clamp_min), in_place(clip)
+nan_to_num_, round_, square_, xlogy_ = in_place(nan_to_num), in_place(round), in_place(square), in_place(xlogy)
 
 divide = true_divide = div
 concat = concatenate = cat
@@ -132,9 +136,13 @@ __all__ = [
     "cdist",
     "chain_matmul",
     "clamp",
+    "clamp_",
     "clamp_max",
+    "clamp_max_",
     "clamp_min",
+    "clamp_min_",
     "clip",
+    "clip_",
     "column_stack",
     "combinations",
     "concat",
@@ -190,11 +198,13 @@ __all__ = [
     "msort",
     "mv",
     "nan_to_num",
+    "nan_to_num_",
     "nanmean",
     "nanmedian",
     "nanquantile",
     "nansum",
     "narrow",
+    "nextafter",
     "nll_loss",
     "norm",
     "outer",
@@ -209,6 +219,7 @@ __all__ = [
     "roll",
     "rot90",
     "round",
+    "round_",
     "row_stack",
     "rsub",
     "searchsorted",
@@ -216,6 +227,7 @@ __all__ = [
     "softmax",
     "sort",
     "square",
+    "square_",
     "squeeze",
     "stack",
     "std",
@@ -243,5 +255,6 @@ __all__ = [
     "vstack",
     "where",
     "xlogy",
+    "xlogy_",
     *FUNCTIONS,
 ]
