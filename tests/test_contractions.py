@@ -13,8 +13,8 @@ from numgrad.testing import gradcheck, gradgradcheck
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 3}
 EQUATIONS = [
     "ab,bc->ac", "ab,bc,cd->ad", "ab,bc,cd,de->ae", "abc,bcd->ad", "ab,ab->", "ab,ab->b", "ab->ba", "aab->ab", "aa",
-    "aad->d", "a,b->ab", "a,b,c->abc", "ab,cb,d->dca", "abc->b", "...ab,...bc->...ac", "...a->...", "ba...->a...b", "ab,b", "aba,b->a",
-    "cab,cbe->cae", "ab,ac,ad->bcd",
+    "aad->d", "a,b->ab", "a,b,c->abc", "ab,cb,d->dca", "abc->b", "...ab,...bc->...ac", "...a->...", "ba...->a...b",
+    "ab,b", "aba,b->a", "cab,cbe->cae", "ab,ac,ad->bcd",
 ]  # fmt: skip
 
 
