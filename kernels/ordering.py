@@ -16,7 +16,7 @@ from .cpu import loop
 from .extrema import value_selecting_reduction_backward
 from .registry import KernelOp, Sample, op
 
-_FEW = 8  # from this many times k on, topk puts only the k largest in order
+_FEW = 64  # up to so many items topk keeps in order while it walks a row
 
 
 # ---------------------------------------------------------------------------------------------------- picking
@@ -126,19 +126,62 @@ def _(input: np.ndarray, dim: int, descending: bool) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------------- topk, kthvalue
+@loop
+def _top_rows(x, values, indices, largest):
+    """The best items of each row in order, kept sorted while the row is walked once; the first of equal ones."""
+    k = values.shape[1]
+    for r in range(x.shape[0]):
+        kept = 0
+        for i in range(x.shape[1]):
+            item = x[r, i]
+            if kept == k:
+                worst = values[r, k - 1]
+                if largest:
+                    better = item > worst or (item != item and worst == worst)
+                else:
+                    better = item < worst or (worst != worst and item == item)
+                if not better:
+                    continue
+                kept -= 1
+            place = kept
+            while place > 0:
+                above = values[r, place - 1]
+                if largest:
+                    passes = item > above or (item != item and above == above)
+                else:
+                    passes = item < above or (above != above and item == item)
+                if not passes:
+                    break
+                values[r, place] = above
+                indices[r, place] = indices[r, place - 1]
+                place -= 1
+            values[r, place] = item
+            indices[r, place] = i
+            kept += 1
+
+
+def _order_of_best(rows: np.ndarray, k: int, largest: bool) -> np.ndarray:
+    """Where the `k` best items of each row are, in order; the others are put in order only if they are the fewer."""
+    n, last = rows.shape[-1], rows.ndim - 1
+    if not 0 < k <= n // 2:
+        return _order(rows, last, largest)[..., :k]
+    chosen = np.argpartition(rows, n - k if largest else k - 1, -1)
+    chosen = np.sort(chosen[..., n - k :] if largest else chosen[..., :k], -1)
+    return np.take_along_axis(chosen, _order(np.take_along_axis(rows, chosen, -1), last, largest), -1)
+
+
 def _top(x: np.ndarray, k: int, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray]:
     if not x.shape:
         return _sorted(x, dim, False) if k else (x[None][:0], np.zeros(0, np.int64))
-    n = x.shape[dim]
-    rows = np.moveaxis(x, dim, -1)
-    if k * _FEW <= n and k:
-        chosen = np.argpartition(rows, n - k if largest else k - 1, -1)
-        chosen = np.sort(chosen[..., n - k :] if largest else chosen[..., :k], -1)
-        order = _order(np.take_along_axis(rows, chosen, -1), rows.ndim - 1, largest)
-        indices = np.take_along_axis(chosen, order, -1)
+    rows = np.ascontiguousarray(np.moveaxis(x, dim, -1))
+    shape = (*rows.shape[:-1], k)
+    if 0 < k <= _FEW:
+        values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
+        flat = rows.reshape(-1, rows.shape[-1])
+        _top_rows(flat, values.reshape(-1, k), indices.reshape(-1, k), largest)
     else:
-        indices = _order(rows, rows.ndim - 1, largest)[..., :k]
-    values = np.take_along_axis(rows, indices, -1)
+        indices = _order_of_best(rows, k, largest)
+        values = np.take_along_axis(rows, indices, -1)
     return (
         np.ascontiguousarray(np.moveaxis(values, -1, dim)),
         np.ascontiguousarray(np.moveaxis(indices, -1, dim), np.int64),
@@ -155,6 +198,7 @@ topk = _declared(
         Sample(((3, 4),), {"k": 2, "dim": 1, "largest": True}),
         Sample(((20, 2),), {"k": 2, "dim": 0, "largest": False}),
         Sample(((20, 2),), {"k": 2, "dim": 0, "largest": True}),
+        Sample(([float(7 * i % 150) for i in range(150)],), {"k": 70, "dim": 0, "largest": True}),
     ],
     _top,
     name="topk",
@@ -162,33 +206,64 @@ topk = _declared(
 topk.grad("input")(_back)
 
 
-def _one_of_each(pick: Callable[[np.ndarray, np.ndarray, Any], np.ndarray]) -> Callable[..., Any]:
-    """The kernel of an op that takes one item of each row of a dimension, by its place in the order of the row."""
+@loop
+def _find_rows(x, values, k, indices):
+    """Where the k-th smallest item of each row is, given its value: of equal ones the one that a stable sort puts there."""
+    for r in range(x.shape[0]):
+        smaller = 0
+        for i in range(x.shape[1]):
+            smaller += x[r, i] < values[r]
+        for i in range(x.shape[1]):
+            if x[r, i] == values[r]:
+                if smaller == k:
+                    indices[r] = i
+                    break
+                smaller += 1
+
+
+def _ranked(rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k-th smallest item (from 0) of each row of numbers, and where it is."""
+    values = np.ascontiguousarray(np.partition(rows, k, -1)[:, k])
+    indices = np.zeros(len(rows), np.int64)
+    _find_rows(rows, values, k, indices)
+    return values, indices
+
+
+def _one_of_each(pick: Callable[..., np.ndarray]) -> Callable[..., Any]:
+    """The kernel of an op that takes one item of each row of a dimension, by its place in the order of the row.
+
+    Rows without NaN need not be put in order when all take the same place.
+    """
 
     def kernel(x: np.ndarray, *, dim: int, keepdim: bool, k: int = 0) -> tuple[np.ndarray, np.ndarray]:
         if not x.shape:
             return x.copy(), np.zeros((), np.int64)
-        values, order = _sorted(x, dim, False)
-        place = np.expand_dims(pick(np.moveaxis(values, dim, -1), np.moveaxis(order, dim, -1), k), dim)
-        indices = np.take_along_axis(order, place, dim)
-        found = np.take_along_axis(values, place, dim)
-        return (found, indices) if keepdim else (found.squeeze(dim), indices.squeeze(dim))
+        rows = np.ascontiguousarray(np.moveaxis(x, dim, -1))
+        shape, rows = rows.shape[:-1], rows.reshape(-1, rows.shape[-1])
+        if pick is not _most_common and rows.size and x.dtype.kind != "b" and not (rows != rows).any():
+            values, indices = _ranked(rows, int(pick(rows[:1], k)[0]))
+        else:
+            ordered, order = _sorted(rows, 1, False)
+            place = pick(ordered, k)[:, None]
+            values, indices = np.take_along_axis(ordered, place, 1), np.take_along_axis(order, place, 1)
+        values, indices = values.reshape(shape), indices.reshape(shape)
+        return (np.expand_dims(values, dim), np.expand_dims(indices, dim)) if keepdim else (values, indices)
 
     return kernel
 
 
-def _kth(values: np.ndarray, order: np.ndarray, k: int) -> np.ndarray:
+def _kth(values: np.ndarray, k: int) -> np.ndarray:
     return np.full(values.shape[:-1], k - 1)
 
 
-def _middle(values: np.ndarray, order: np.ndarray, k: int) -> np.ndarray:
+def _middle(values: np.ndarray, k: int) -> np.ndarray:
     """The lower of two middle items; the first NaN where there is one."""
     numbers = _numbers(values)
     n = values.shape[-1]
     return np.where(numbers < n, numbers, (n - 1) // 2)
 
 
-def _middle_of_numbers(values: np.ndarray, order: np.ndarray, k: int) -> np.ndarray:
+def _middle_of_numbers(values: np.ndarray, k: int) -> np.ndarray:
     return np.maximum(_numbers(values) - 1, 0) // 2
 
 
@@ -210,7 +285,7 @@ def _longest_runs(values, places):
                 places[r] = i
 
 
-def _most_common(values: np.ndarray, order: np.ndarray, k: int) -> np.ndarray:
+def _most_common(values: np.ndarray, k: int) -> np.ndarray:
     rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
     places = np.zeros(len(rows), np.int64)
     _longest_runs(rows, places)
@@ -292,8 +367,11 @@ def _(input: np.ndarray) -> np.ndarray:
 def _median(items: np.ndarray, pick: Callable[..., np.ndarray]) -> np.ndarray:
     if not items.size:
         return np.asarray(math.nan if items.dtype.kind == "f" else np.iinfo(items.dtype).min, items.dtype)
-    values = np.sort(items)
-    return np.asarray(values[int(pick(values, values, 0))])
+    if (items != items).any():
+        values = np.sort(items)
+        return np.asarray(values[int(pick(values, 0))])
+    middle = (items.size - 1) // 2
+    return np.asarray(np.partition(items, middle)[middle])
 
 
 def _evenly(g, input, out):
@@ -306,14 +384,25 @@ for _whole in (median_all, nanmedian_all):
 
 
 # ---------------------------------------------------------------------------------------------------- unique
-def _unique_of_all(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _unique_of_all(x: np.ndarray, values_only: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if values_only:
+        nothing = np.empty(0, np.int64)
+        return np.unique(x.reshape(-1), equal_nan=False), nothing, nothing
     values, inverse, counts = np.unique(x.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
     return values, inverse.reshape(x.shape).astype(np.int64), counts.astype(np.int64)
 
 
-@op(samples=[Sample(([2.0, 1.0, 2.0],))], reference=_unique_of_all, outputs=3, differentiable=False)
-def unique(input):
-    """The different items in order; for each item which of them it is; how many there are of each."""
+@op(
+    samples=[Sample(([2.0, 1.0, 2.0],), {"values_only": only}) for only in (False, True)],
+    reference=_unique_of_all,
+    outputs=3,
+    differentiable=False,
+)
+def unique(input, *, values_only):
+    """The different items in order; for each item which of them it is; how many there are of each.
+
+    With `values_only` the last two are empty.
+    """
 
 
 unique.kernel("cpu")(_unique_of_all)

@@ -86,12 +86,18 @@ def _(g, dim):
 def cumprod_blocks(x, out, totals):
     """Running products along the middle axis."""
     for b in range(x.shape[0]):
-        for j in range(x.shape[2]):
-            totals[j] = 1
-        for i in range(x.shape[1]):
+        if x.shape[2] == 1:
+            total = _A(1)  # noqa: F821
+            for i in range(x.shape[1]):
+                total *= x[b, i, 0]
+                out[b, i, 0] = total
+        else:
             for j in range(x.shape[2]):
-                totals[j] *= x[b, i, j]
-                out[b, i, j] = totals[j]
+                totals[j] = 1
+            for i in range(x.shape[1]):
+                for j in range(x.shape[2]):
+                    totals[j] *= x[b, i, j]
+                    out[b, i, j] = totals[j]
 
 
 @op(samples=_SCANNED, reference=lambda x, dim: np.cumprod(x, dim) if x.shape else x)
@@ -168,36 +174,76 @@ def _from_logs(g, input, out, dim, mask):
 
 
 # ---------------------------------------------------------------------------------------------------- cummax, cummin
-def _running(x: np.ndarray, dim: int, best: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
-    """Running extremes and the last indices of them."""
+@loop
+def cummax_blocks(x, out, indices):
+    """Running maxima along the middle axis, and the last indices of them; NaN stays."""
+    for b in range(x.shape[0]):
+        for j in range(x.shape[2]):
+            best = x[b, 0, j]
+            place = 0
+            for i in range(x.shape[1]):
+                item = x[b, i, j]
+                if item >= best or item != item:
+                    best = item
+                    place = i
+                out[b, i, j] = best
+                indices[b, i, j] = place
+
+
+@loop
+def cummin_blocks(x, out, indices):
+    """Running minima along the middle axis, and the last indices of them; NaN stays."""
+    for b in range(x.shape[0]):
+        for j in range(x.shape[2]):
+            best = x[b, 0, j]
+            place = 0
+            for i in range(x.shape[1]):
+                item = x[b, i, j]
+                if item <= best or item != item:
+                    best = item
+                    place = i
+                out[b, i, j] = best
+                indices[b, i, j] = place
+
+
+def _running(scan: Callable[..., None], x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    blocks = _blocks(x, dim)
+    out, indices = np.empty_like(blocks), np.empty(blocks.shape, np.int64)
+    if blocks.size:
+        scan(blocks, out, indices)
+    return out.reshape(x.shape), indices.reshape(x.shape)
+
+
+def _reference(x: np.ndarray, dim: int, best: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
     if not x.shape:
-        return x.copy(), np.zeros((), np.int64)
+        return x, np.zeros((), np.int64)
     values = best.accumulate(x, dim)
     here = (x == values) | (x != x)
     places = np.where(here, np.arange(x.shape[dim]).reshape([-1 if d == dim else 1 for d in range(x.ndim)]), 0)
     return values, np.maximum.accumulate(places, dim)
 
 
-def _cummax_reference(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
-    return _running(x, dim, np.maximum)
-
-
-def _cummin_reference(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
-    return _running(x, dim, np.minimum)
-
-
-@op(samples=_SCANNED, reference=_cummax_reference, outputs=2)
+@op(samples=_SCANNED, reference=lambda x, dim: _reference(x, dim, np.maximum), outputs=2)
 def cummax(input, *, dim):
     """The largest of the items up to each one along a dimension, and the last index of it; NaN stays."""
 
 
-@op(samples=_SCANNED, reference=_cummin_reference, outputs=2)
+@cummax.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    return _running(cummax_blocks, input, dim)
+
+
+@op(samples=_SCANNED, reference=lambda x, dim: _reference(x, dim, np.minimum), outputs=2)
 def cummin(input, *, dim):
     """The smallest of the items up to each one along a dimension, and the last index of it; NaN stays."""
 
 
-for _one, _kernel in ((cummax, _cummax_reference), (cummin, _cummin_reference)):
-    _one.kernel("cpu")(_kernel)
+@cummin.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    return _running(cummin_blocks, input, dim)
+
+
+for _one in (cummax, cummin):
     _one.non_differentiable_outputs = (1,)
 
     @_one.grad("input")

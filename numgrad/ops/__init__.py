@@ -45,6 +45,7 @@ from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
 from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
 from .losses import log_softmax, nll_loss
+from .methods import in_place
 from .ordering import (
     argsort,
     combinations,
@@ -89,7 +90,7 @@ from .rearrangement import (
     vstack,
 )
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
-from .rounding import copysign, div, floor_divide, fmod, heaviside, remainder, round
+from .rounding import copysign, div, floor_divide, fmod, heaviside, nextafter, remainder, round
 from .sampling import (
     bernoulli,
     multinomial,
@@ -130,6 +131,9 @@ if TYPE_CHECKING:  # the functions of the table have no names that a type checke
 
 
 globals().update(FUNCTIONS)
+
+clamp_, clamp_max_, clamp_min_, clip_ = in_place(clamp), in_place(clamp_max), in_place(clamp_min), in_place(clip)
+nan_to_num_, round_, square_, xlogy_ = in_place(nan_to_num), in_place(round), in_place(square), in_place(xlogy)
 
 divide = true_divide = div
 concat = concatenate = cat

@@ -9,7 +9,7 @@ from typing import Any
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels.rearrangement import diagonal_copy
-from .linalg import bmm
+from .linalg import bmm, mm
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ELLIPSIS = "..."
@@ -246,11 +246,20 @@ def _pair(a: Any, of_a: Labels, b: Any, of_b: Labels, kept: set[int], sizes: dic
 
     def rows(x: Any, labels: Labels, groups: Sequence[Labels]) -> Any:
         order = [label for group in groups for label in group]
-        placed = x.permute([labels.index(label) for label in order]).expand([extents[label] for label in order])
-        return placed.reshape([math.prod(extents[label] for label in group) for group in groups])
+        placed = x if order == labels else x.permute([labels.index(label) for label in order])
+        shape = tuple(extents[label] for label in order)
+        if tuple(placed.shape) != shape:
+            placed = placed.expand(shape)
+        grouped = tuple(math.prod(extents[label] for label in group) for group in groups)
+        return placed if grouped == shape else placed.reshape(grouped)
 
-    product = bmm(rows(a, of_a, (batch, only_a, contracted)), rows(b, of_b, (batch, contracted, only_b)))
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}")
     result = [*batch, *only_a, *only_b]
+    if batch:
+        product = bmm(rows(a, of_a, (batch, only_a, contracted)), rows(b, of_b, (batch, contracted, only_b)))
+    else:
+        product = mm(rows(a, of_a, (only_a, contracted)), rows(b, of_b, (contracted, only_b)))
     return product.view([extents[label] for label in result]), result
 
 

@@ -37,7 +37,7 @@ from .table import bind_methods
 
 FUNCTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (arithmetic, ("add", "sub", "pow")),
-    (rounding, ("round", "copysign", "heaviside", "div", "floor_divide", "remainder", "fmod")),
+    (rounding, ("round", "copysign", "heaviside", "nextafter", "div", "floor_divide", "remainder", "fmod")),
     (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),
     (combined, ("positive", "square", "lerp", "addcmul", "addcdiv", "xlogy", "float_power", "float_power_")),
     (combined, ("isclose", "allclose", "equal")),
@@ -75,6 +75,7 @@ IN_PLACE: tuple[tuple[Any, tuple[str, ...]], ...] = (  # written as `f(self, ...
 COPIED: tuple[tuple[Any, tuple[str, ...]], ...] = (  # copied to the tensor by `f_`
     (scans, ("cumsum", "cumprod")),
     (rearrangement, ("tril", "triu")),
+    (rounding, ("nextafter",)),
     (contractions, ("addmv", "addr", "baddbmm", "addbmm")),
     (linalg, ("addmm",)),
 )

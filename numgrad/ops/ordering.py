@@ -235,7 +235,7 @@ def unique(
     """
     check_tensor("unique", input)
     if dim is None:
-        found = dispatch(ordering.unique, (input,))
+        found = dispatch(ordering.unique, (input,), (not (return_inverse or return_counts),))
     else:
         found = dispatch(ordering.unique_dim, (input,), (wrap_dim(dim, input.dim()),))
     return _wanted(found, return_inverse, return_counts)
