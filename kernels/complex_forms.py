@@ -219,6 +219,7 @@ for _op, _kernel in (
     _given = {} if "input" in _op.tensor_rules else {"input": _op.rules["input"].function}
     holomorphic(_op, _kernel, **_given)
 
+holomorphic(activations.silu, lambda x: x / (1 + np.exp(-x)), input=activations.silu.tensor_rules["input"].function)
 for _op in (special.erf, special.erfc, special.erfinv):
     refused(_op, NotImplementedError, f"\"{_op.name}_vml_cpu\" not implemented for '{{}}'")
 refused(activations.relu, NotImplementedError, "clamp is not supported for complex types")

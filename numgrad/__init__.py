@@ -17,6 +17,7 @@ from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .interop import as_tensor, from_numpy, tensor
 from .limits import finfo, iinfo
+from .memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from .printing import set_printoptions
 from .random import Generator, initial_seed, manual_seed, rand, rand_like, randint, randn, randn_like, seed

@@ -22,6 +22,7 @@ from .dispatch import dispatch
 from .dtype import FROM_NUMPY
 from .kernels import movement
 from .kernels.array import Array, Storage
+from .memory_format import contiguous_format, has_strides, lay_out, wanted_strides
 from .operands import NUMBERS
 from .ops import indexing, methods, shaping
 from .ops.dims import wrap_dim
@@ -153,9 +154,11 @@ class Tensor(Variable):
 
     itemsize = property(element_size)
 
-    def is_contiguous(self) -> bool:
-        """Whether the items lie in C order without gaps."""
-        return self._array.is_contiguous()
+    def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
+        """Whether the items lie in C order, or in that of `memory_format`, without gaps."""
+        if memory_format is contiguous_format:
+            return self._array.is_contiguous()
+        return has_strides(self, wanted_strides("is_contiguous", memory_format, self._array.shape))
 
     def data_ptr(self) -> int:
         """Address of the first item (CPU)."""
@@ -384,22 +387,16 @@ class Tensor(Variable):
         """The tensor on a CUDA device."""
         return self.to(device="cuda" if device is None else device)
 
-    def clone(self) -> Any:
-        """A copy, recorded."""
-        return dispatch(movement.clone, (self,))
+    def clone(self, *, memory_format: Any = None) -> Any:
+        """A copy, recorded; it lies in memory as the tensor, or as `memory_format` says."""
+        strides = wanted_strides("clone", memory_format, self._array.shape)
+        return lay_out(dispatch(movement.clone, (self,)), strides)
 
-    def contiguous(self) -> Any:
-        """The tensor itself when its items lie in C order, else a copy that does."""
-        return self if self._array.is_contiguous() else self.clone()._made_contiguous()
-
-    def _made_contiguous(self) -> Any:
-        """A clone keeps a permuted layout; this is the same step of the graph with its items in C order."""
-        if not self._array.is_contiguous():
-            loops = self._device.kernels()
-            dense = loops.empty(self._array.shape, self._array.dtype, self._device.hardware)
-            loops.copy(self._array, dense)
-            self._array = dense
-        return self
+    def contiguous(self, memory_format: Any = contiguous_format) -> Any:
+        """The tensor itself when its items lie in C order (or as `memory_format` says), else a copy that does."""
+        if self.is_contiguous(memory_format):
+            return self
+        return self.clone(memory_format=memory_format)
 
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Any:
         """Write the items of `src` (broadcast, cast) to the tensor, in place."""
@@ -487,7 +484,7 @@ class Tensor(Variable):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # As in PyTorch the copy of a result is a leaf: the graph is not copied.
-        return (_rebuild, (type(self), interop.to_numpy(self.detach().cpu()), str(self._device), self.requires_grad))
+        return (_rebuild, (type(self), self.detach().cpu()._array.ndarray, str(self._device), self.requires_grad))
 
     def __len__(self) -> Any:
         if not self.dim():

@@ -169,10 +169,10 @@ def _batched(input: Any, other: Any) -> Any:
     if input.dim() == 1:
         return _batched(input.unsqueeze(0), other).squeeze(-2)
     if other.dim() == 1:
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
         return fresh_view(views.unsafe_view, mv(rows, other), tuple(input.shape[:-1]))
     if other.dim() == 2:  # one matrix for the whole batch: a single product of the rows
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
         return fresh_view(views.unsafe_view, mm(rows, other), (*input.shape[:-1], other.shape[-1]))
     batch = broadcast_shapes(tuple(input.shape[:-2]), tuple(other.shape[:-2]))
     count = math.prod(batch)
@@ -188,7 +188,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if bias is not None and len(input._array.shape) == 2:
         return addmm(bias, input, weight.t())
     if bias is not None and input.dim() != 2 and input.dim():
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
         return addmm(bias, rows, weight.t()).view(*input.shape[:-1], weight.shape[0])
     out = matmul(input, weight.t())
     return out if bias is None else out + bias
