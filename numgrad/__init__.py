@@ -23,6 +23,19 @@ from .printing import set_printoptions
 from .random import Generator, initial_seed, manual_seed, rand, rand_like, randint, randn, randn_like, seed
 from .size import Size
 from .tensor import Tensor
+from .tensor_types import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+    set_default_tensor_type,
+)
 from .kernels.scalar_ir import DifferentiationError
 from .kernels.threads import get_num_threads, set_num_threads
 from .kernels.user_ops import register_derivative

@@ -24,7 +24,7 @@ from .kernels import movement
 from .kernels.array import Array, Storage
 from .memory_format import contiguous_format, has_strides, lay_out, wanted_strides
 from .operands import NUMBERS
-from .ops import indexing, methods, shaping
+from .ops import casts, indexing, methods, shaping
 from .ops.dims import wrap_dim
 from .printing import tensor_repr
 from .size import Size
@@ -402,6 +402,8 @@ class Tensor(Variable):
         """Write the items of `src` (broadcast, cast) to the tensor, in place."""
         if src.__class__ in CLASSES and src._device.hardware != self._device.hardware:
             src = src.to(device=self._device)
+        if src.__class__ in CLASSES:
+            casts.warn_discarded(src.dtype, self.dtype)
         return dispatch(movement.copy, (self, src), (), self)
 
     def fill_(self, value: Any) -> Any:

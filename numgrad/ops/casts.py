@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,6 @@ from ..kernels import movement
 from ..memory_format import has_strides, lay_out, wanted_strides
 
 _TYPE_NAMES = {f"torch.{d.tensor_name}": d for d in dtypes.ALL}
-_warned = False
 
 
 def to(
@@ -64,10 +64,14 @@ def to(
 
 def warn_discarded(given: dtypes.dtype, wanted: dtypes.dtype) -> None:
     """Warn, the first time, that a cast of complex numbers to a real dtype keeps the real part alone."""
-    global _warned
-    if given.is_complex and not (wanted.is_complex or wanted is dtypes.bool_ or _warned):
-        _warned = True
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
+    if given.is_complex and not (wanted.is_complex or wanted is dtypes.bool_):
+        warn_of_real_parts()
+
+
+@functools.cache  # once, as PyTorch
+def warn_of_real_parts() -> None:
+    """Warn that imaginary parts were discarded."""
+    warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=5)
 
 
 def type(self: Any, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
@@ -77,8 +81,11 @@ def type(self: Any, dtype: Any = None, non_blocking: bool = False, *, memory_for
     """
     if dtype is None:
         return f"torch.{'cuda.' if self.is_cuda else ''}{self.dtype.tensor_name}"
-    wanted = dtype if isinstance(dtype, dtypes.dtype) else _TYPE_NAMES.get(dtype)
-    if wanted is None:
+    if isinstance(dtype, str):
+        wanted = _TYPE_NAMES.get(dtype)
+    else:
+        wanted = getattr(dtype, "dtype", dtype)  # a type such as `FloatTensor` has one
+    if not isinstance(wanted, dtypes.dtype):
         raise ValueError(f"invalid type: '{getattr(dtype, '__name__', dtype)}'")
     return to(self, wanted, memory_format=memory_format)
 

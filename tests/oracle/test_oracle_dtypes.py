@@ -211,6 +211,14 @@ out = torch.arange(-8.000001, -4.0, dtype=torch.int32), torch.arange(1, 6, 2, dt
 import pickle; x = torch.ones(2, dtype=torch.bfloat16, requires_grad=True); out = pickle.loads(pickle.dumps(x)), pickle.loads(pickle.dumps(torch.bfloat16)) is torch.bfloat16
 import copy; out = copy.deepcopy(T([1.5, 2]).half()), copy.copy(torch.half) is torch.half, copy.deepcopy(torch.cfloat) is torch.cfloat
 m = nn.Linear(2, 1); out = m.half().weight.dtype, m.bfloat16().bias.dtype, m.to(torch.double).weight.dtype
+out = torch.FloatTensor([1, 2]), torch.LongTensor([1]), torch.HalfTensor([[1.5]]), torch.BFloat16Tensor([1]), torch.BoolTensor([0, 2]), torch.FloatTensor((2, 3))
+out = torch.FloatTensor(2, 3).shape, torch.DoubleTensor().shape, torch.IntTensor(torch.Size([2])).shape, torch.FloatTensor.dtype, torch.FloatTensor.__name__, torch.FloatTensor
+out = isinstance(T([1.0]), torch.FloatTensor), isinstance(T([1]), torch.FloatTensor), isinstance(nn.Parameter(T([1.0])), torch.FloatTensor), isinstance(1, torch.FloatTensor)
+out = T([1.5]).type(torch.HalfTensor), T([1.5]).type(torch.LongTensor)
+torch.FloatTensor(3.0)
+torch.set_default_tensor_type(torch.DoubleTensor); out = torch.ones(1).dtype; torch.set_default_tensor_type('torch.FloatTensor'); out = out, torch.ones(1).dtype
+torch.set_default_tensor_type(torch.LongTensor)
+torch.set_default_tensor_type(torch.float32)
 w = torch.ones(2, dtype=torch.half, requires_grad=True); o = torch.optim.SGD([w], lr=0.5, momentum=0.9); (w * w).sum().backward(); o.step(); o.step(); out = w
 w = torch.ones(2, dtype=torch.bfloat16, requires_grad=True); o = torch.optim.Adam([w], lr=0.5); (w * w).sum().backward(); o.step(); out = w.dtype, (w - 0.5).abs().max() < 0.01
 x = T([60000.0, 60000.0], dtype=torch.half); out = x.sum(), x.mean(), x + x, (x.float().sum() / 2).half()
