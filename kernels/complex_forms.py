@@ -9,6 +9,7 @@ An input that is real beside complex ones gets the real part of its gradient; th
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -78,7 +79,8 @@ def _as_rules(op: ElementwiseOp, functions: dict[str, Callable[..., Any]]) -> di
 def _declare(op: ElementwiseOp, kernel: Callable[..., np.ndarray], result: str, rules: dict[str, Rule]) -> None:
     if op.complex_form is not None:
         raise ValueError(f"op {op.name!r} has two complex forms")
-    real = [name for name in op.inputs if op.scalar.kinds.get(name, "real") == "real"]
+    parameters = inspect.signature(op.python).parameters
+    real = [name for name in op.inputs if parameters[name].annotation is inspect.Parameter.empty]
     if op.differentiable and (missing := [name for name in real if name not in rules]):
         raise ValueError(f"the complex form of op {op.name!r} has no gradient of {missing[0]!r}")
     op.complex_form = ComplexForm(kernel, result, rules)
@@ -224,6 +226,7 @@ for _op, _kernel in (
     _given = {} if "input" in _op.tensor_rules else {"input": _op.rules["input"].function}
     holomorphic(_op, _kernel, **_given)
 
+holomorphic(activations.silu, lambda x: x / (1 + np.exp(-x)), input=activations.silu.tensor_rules["input"].function)
 for _op in (special.erf, special.erfc, special.erfinv):
     refused(_op, NotImplementedError, f"\"{_op.name}_vml_cpu\" not implemented for '{{}}'")
 refused(activations.relu, NotImplementedError, "clamp is not supported for complex types")

@@ -97,6 +97,8 @@ def full(*, size, fill_value, dtype, device):
 @full.kernel("cuda")
 def _(size: Shape, fill_value: Any, dtype: str, device: str) -> Array:
     loops = backend(device)
+    if np.dtype(dtype).kind == "c":  # no kernel fills complex numbers on a device
+        return loops.from_host(np.full(size, fill_value or 0, dtype), device)
     out = loops.empty(size, np.dtype(dtype), device)
     if fill_value is not None:
         loops.fill(out, fill_value)

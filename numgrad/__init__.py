@@ -18,6 +18,7 @@ from .creation import arange, empty, empty_like, full, full_like, ones, ones_lik
 from .creation import eye, linspace, logspace, tril_indices, triu_indices
 from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .limits import finfo, iinfo
+from .memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from .printing import set_printoptions
 from .random import (
@@ -31,6 +32,19 @@ from .random import (
 )
 from .size import Size
 from .tensor import Tensor
+from .tensor_types import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+    set_default_tensor_type,
+)
 from .kernels.scalar_ir import DifferentiationError
 from .kernels.threads import get_num_threads, set_num_threads
 from .kernels.user_ops import register_derivative

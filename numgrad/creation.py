@@ -151,7 +151,11 @@ def arange(
         if wanted.is_complex:
             raise NotImplementedError(f"\"arange_cpu\" not implemented for '{wanted.scalar_name}'")
         if not wanted.is_differentiable:
+            # As PyTorch: only int64 is counted in whole numbers.
+            count = math.ceil((end - start) / step)
             start, end, step = int(start), int(end), int(step)
+            if wanted is not dtypes.int64:
+                end = start + count * step
     target = CPU if device is None else _device(device).concrete()
     result = dispatch(movement.arange, (), (start, end, step, wanted.name, target))
     return result._mark_leaf(requires_grad)

@@ -35,6 +35,7 @@ from .operands import (
     kernel_operand,
     no_out_grad,
     not_a_tensor,
+    on_cpu_alone,
     resolve_dtypes,
 )
 from .recording import arrays_of, record
@@ -501,9 +502,11 @@ def _run_kernel(op: KernelOp, kernel: Any, arguments: list[Any], attributes: tup
     """Call a kernel; halves become float32 on the way, unless it takes all dtypes as they are."""
     if op.moves or all(a.dtype in cpu.COMPILED for a in arguments):
         return kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
-    refused = next((a.dtype for a in arguments if a.dtype.kind == "c"), None)
-    if refused is not None and not op.takes_complex:
-        raise op.complex_refusal(FROM_NUMPY[refused].scalar_name)
+    given = next((a for a in arguments if a.dtype.kind == "c"), None)
+    if given is not None and not op.takes_complex:
+        raise op.complex_refusal(FROM_NUMPY[given.dtype].scalar_name)
+    if given.__class__ is Array:
+        raise on_cpu_alone(op)
     if op.variadic:
         return in_float32(lambda *arrays: kernel(arrays, *attributes), arguments)
     return in_float32(kernel, [*arguments, *attributes], op.writes)

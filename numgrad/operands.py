@@ -92,10 +92,13 @@ def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...], where: device) ->
     if found is None:
         found = _resolved[key] = _promote(op, inputs)
     if found[0].kind == "c" and where.type != "cpu":
-        raise NotImplementedError(
-            f"{op.name}() takes complex tensors on the CPU alone: move its operands with .to('cpu')"
-        )
+        raise on_cpu_alone(op)
     return found
+
+
+def on_cpu_alone(op: Op) -> NotImplementedError:
+    """The error about complex numbers on another device."""
+    return NotImplementedError(f"{op.name}() takes complex tensors on the CPU alone: move its operands with .to('cpu')")
 
 
 def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

@@ -24,8 +24,9 @@ from .dispatch import dispatch
 from .dtype import FROM_NUMPY
 from .kernels import movement
 from .kernels.array import Array, Storage
+from .memory_format import contiguous_format, has_strides, lay_out, wanted_strides
 from .operands import NUMBERS
-from .ops import indexing, methods, shaping
+from .ops import casts, indexing, methods, shaping
 from .ops.dims import wrap_dim
 from .printing import tensor_repr
 from .size import Size
@@ -155,9 +156,11 @@ class Tensor(Variable):
 
     itemsize = property(element_size)
 
-    def is_contiguous(self) -> bool:
-        """Whether the items lie in C order without gaps."""
-        return self._array.is_contiguous()
+    def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
+        """Whether the items lie in C order, or in that of `memory_format`, without gaps."""
+        if memory_format is contiguous_format:
+            return self._array.is_contiguous()
+        return has_strides(self, wanted_strides("is_contiguous", memory_format, self._array.shape))
 
     def data_ptr(self) -> int:
         """Address of the first item (CPU)."""
@@ -402,27 +405,23 @@ class Tensor(Variable):
         """The tensor on a CUDA device."""
         return self.to(device="cuda" if device is None else device)
 
-    def clone(self) -> Any:
-        """A copy, recorded."""
-        return dispatch(movement.clone, (self,))
+    def clone(self, *, memory_format: Any = None) -> Any:
+        """A copy, recorded; it lies in memory as the tensor, or as `memory_format` says."""
+        strides = wanted_strides("clone", memory_format, self._array.shape)
+        return lay_out(dispatch(movement.clone, (self,)), strides)
 
-    def contiguous(self) -> Any:
-        """The tensor itself when its items lie in C order, else a copy that does."""
-        return self if self._array.is_contiguous() else self.clone()._made_contiguous()
-
-    def _made_contiguous(self) -> Any:
-        """A clone keeps a permuted layout; this is the same step of the graph with its items in C order."""
-        if not self._array.is_contiguous():
-            loops = self._device.kernels()
-            dense = loops.empty(self._array.shape, self._array.dtype, self._device.hardware)
-            loops.copy(self._array, dense)
-            self._array = dense
-        return self
+    def contiguous(self, memory_format: Any = contiguous_format) -> Any:
+        """The tensor itself when its items lie in C order (or as `memory_format` says), else a copy that does."""
+        if self.is_contiguous(memory_format):
+            return self
+        return self.clone(memory_format=memory_format)
 
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Any:
         """Write the items of `src` (broadcast, cast) to the tensor, in place."""
         if src.__class__ in CLASSES and src._device.hardware != self._device.hardware:
             src = src.to(device=self._device)
+        if src.__class__ in CLASSES:
+            casts.warn_discarded(src.dtype, self.dtype)
         return dispatch(movement.copy, (self, src), (), self)
 
     def fill_(self, value: Any) -> Any:

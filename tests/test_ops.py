@@ -429,6 +429,25 @@ def test_cuda_broadcasting(cuda_device, name):
         sweep.check_on_cuda(sweep.elementwise_case(op(name), [*shapes, (2, 3)][: len(op(name).inputs)]))
 
 
+@pytest.mark.parametrize("dtype", [ng.float16, ng.bfloat16], ids=repr)
+def test_cuda_halves(cuda_device, dtype):
+    x = ng.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=dtype).cuda().requires_grad_()
+    y = ng.tensor([0.5, 1.0, 2.0], dtype=dtype).cuda().requires_grad_()
+    out = (x * y + 1).sum(1)
+    out.sum().backward()
+    assert [t.dtype for t in (out, x.grad, y.grad)] == [dtype] * 3
+    assert [t.tolist() for t in (out, y.grad, x.double().cpu())] == [[11.5, 22.0], [5.0, 7.0, 9.0], x.tolist()]
+
+
+def test_cuda_takes_no_complex_numbers(cuda_device):
+    z = ng.tensor([1 + 2j, 3.0]).cuda()
+    assert z.real.tolist() == [1.0, 3.0]
+    assert (z.cpu().tolist(), ng.full((2,), 1j, device="cuda").tolist()) == ([1 + 2j, 3.0], [1j, 1j])
+    for call in (lambda: z + 1, z.abs, z.sum, z.clone, lambda: z.fill_(1), lambda: z.real.cfloat() @ z):
+        with pytest.raises(NotImplementedError, match=r"complex tensors on the CPU alone|no cuda kernel"):
+            call()
+
+
 @pytest.mark.parametrize("name", sorted(NOT_ON_CUDA))
 def test_cuda_forward_alone(cuda_device, name):
     for case in cuda_cases(name):

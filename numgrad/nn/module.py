@@ -10,8 +10,8 @@ from typing import Any, Self
 from ..autograd.grad_mode import no_grad
 from ..autograd.hooks import RemovableHandle
 from ..device import device as Device
+from ..dtype import bfloat16, float16, float32, float64
 from ..dtype import dtype as DType
-from ..dtype import float32, float64
 from ..tensor import Tensor
 from .parameter import Parameter
 from .state_dict import StateDictMethods, typename
@@ -475,6 +475,14 @@ class Module(StateDictMethods):
     def double(self) -> Self:
         """Convert all floating parameters and buffers to float64."""
         return self._apply(lambda tensor: tensor.to(float64) if tensor.is_floating_point() else tensor)
+
+    def half(self) -> Self:
+        """Convert all floating parameters and buffers to float16."""
+        return self._apply(lambda tensor: tensor.to(float16) if tensor.is_floating_point() else tensor)
+
+    def bfloat16(self) -> Self:
+        """Convert all floating parameters and buffers to bfloat16."""
+        return self._apply(lambda tensor: tensor.to(bfloat16) if tensor.is_floating_point() else tensor)
 
     def cpu(self) -> Self:
         """Move to the CPU."""

@@ -191,7 +191,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if bias is not None and len(input._array.shape) == 2:
         return addmm(bias, input, weight.t())
     if bias is not None and input.dim() != 2 and input.dim():
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
         return addmm(bias, rows, weight.t()).view(*input.shape[:-1], weight.shape[0])
     out = matmul(input, weight.t())
     return out if bias is None else out + bias

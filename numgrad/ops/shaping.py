@@ -11,6 +11,7 @@ from ..dtype import common as common_dtype
 from ..kernels import movement, views
 from ..kernels.array import broadcast_axes, storage_extent
 from ..kernels.views import view_strides
+from ..memory_format import contiguous_format
 from .dims import as_sizes, infer_size, wrap_dim, wrap_dims
 
 
@@ -27,7 +28,7 @@ def reshape(input: Any, *shape: Any) -> Any:
     if array.is_contiguous():
         return dispatch(views.view, (input,), (size,))
     if view_strides(array.shape, array.strides, size) is None:
-        return fresh_view(views.unsafe_view, input.clone()._made_contiguous(), size)
+        return fresh_view(views.unsafe_view, input.clone(memory_format=contiguous_format), size)
     return dispatch(views.reshape_alias, (input,), (size,))
 
 

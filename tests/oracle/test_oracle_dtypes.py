@@ -198,6 +198,30 @@ out = torch.full((70000,), 1.0, dtype=torch.half).mean(), torch.full((4096,), 1.
 torch.mm(torch.ones(1, 1), torch.ones(1, 1).half())
 torch.dot(torch.ones(1), torch.ones(1).half())
 out = T([1.0, 3.0, 2.0]).half().max(0), T([1.0, 3.0, 2.0]).bfloat16().argmax(), T([1.0, 2.0]).half().var(), T([3.0, 4.0]).half().norm()
+out = torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d, type(torch.channels_last).__name__
+x = torch.ones(1, 2, 3, 4); out = [x.half(memory_format=f).stride() for f in (torch.contiguous_format, torch.channels_last, torch.preserve_format)]
+x = torch.ones(1, 2, 3, 4).permute(0, 2, 3, 1); out = x.half().stride(), x.half(memory_format=torch.contiguous_format).stride(), x.clone().stride()
+x = torch.ones(1, 2, 3, 4); out = x.float(memory_format=torch.channels_last) is x, x.float(memory_format=torch.contiguous_format) is x
+x = torch.ones(1, 2, 3, 4); out = x.to(memory_format=torch.channels_last).stride(), x.contiguous(memory_format=torch.channels_last).stride(), x.clone(memory_format=torch.channels_last).stride()
+x = torch.ones(1, 2, 3, 4); out = x.is_contiguous(memory_format=torch.channels_last), x.byte(memory_format=torch.channels_last).is_contiguous(memory_format=torch.channels_last)
+x = torch.arange(24.0, requires_grad=True); out = x.view(1, 2, 3, 4).half(memory_format=torch.channels_last); out = out, ag.grad((out * out).sum(), x)
+torch.ones(2).half(memory_format=torch.channels_last)
+torch.ones(2).half(memory_format=1)
+out = torch.arange(-8.000001, -4.0, dtype=torch.int32), torch.arange(1, 6, 2, dtype=torch.int16), torch.arange(0.5, 3, dtype=torch.int64)
+import pickle; x = torch.ones(2, dtype=torch.bfloat16, requires_grad=True); out = pickle.loads(pickle.dumps(x)), pickle.loads(pickle.dumps(torch.bfloat16)) is torch.bfloat16
+import copy; out = copy.deepcopy(T([1.5, 2]).half()), copy.copy(torch.half) is torch.half, copy.deepcopy(torch.cfloat) is torch.cfloat
+m = nn.Linear(2, 1); out = m.half().weight.dtype, m.bfloat16().bias.dtype, m.to(torch.double).weight.dtype
+out = torch.FloatTensor([1, 2]), torch.LongTensor([1]), torch.HalfTensor([[1.5]]), torch.BFloat16Tensor([1]), torch.BoolTensor([0, 2]), torch.FloatTensor((2, 3))
+out = torch.FloatTensor(2, 3).shape, torch.DoubleTensor().shape, torch.IntTensor(torch.Size([2])).shape, torch.FloatTensor.dtype, torch.FloatTensor.__name__, torch.FloatTensor
+out = isinstance(T([1.0]), torch.FloatTensor), isinstance(T([1]), torch.FloatTensor), isinstance(nn.Parameter(T([1.0])), torch.FloatTensor), isinstance(1, torch.FloatTensor)
+out = T([1.5]).type(torch.HalfTensor), T([1.5]).type(torch.LongTensor)
+torch.FloatTensor(3.0)
+torch.set_default_tensor_type(torch.DoubleTensor); out = torch.ones(1).dtype; torch.set_default_tensor_type('torch.FloatTensor'); out = out, torch.ones(1).dtype
+torch.set_default_tensor_type(torch.LongTensor)
+torch.set_default_tensor_type(torch.float32)
+w = torch.ones(2, dtype=torch.half, requires_grad=True); o = torch.optim.SGD([w], lr=0.5, momentum=0.9); (w * w).sum().backward(); o.step(); o.step(); out = w
+w = torch.ones(2, dtype=torch.bfloat16, requires_grad=True); o = torch.optim.Adam([w], lr=0.5); (w * w).sum().backward(); o.step(); out = w.dtype, (w - 0.5).abs().max() < 0.01
+x = T([60000.0, 60000.0], dtype=torch.half); out = x.sum(), x.mean(), x + x, (x.float().sum() / 2).half()
 """
 
 
