@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import activations, arithmetic, comparison, draws, elementary, extrema, movement, special
+from . import activations, arithmetic, comparison, draws, elementary, extrema, movement, scalar_ir, special
 from .arithmetic import where
 from .array import Array
 from .complex_numbers import angle, conj, conj_physical, sgn
@@ -79,11 +79,17 @@ def _as_rules(op: ElementwiseOp, functions: dict[str, Callable[..., Any]]) -> di
 def _declare(op: ElementwiseOp, kernel: Callable[..., np.ndarray], result: str, rules: dict[str, Rule]) -> None:
     if op.complex_form is not None:
         raise ValueError(f"op {op.name!r} has two complex forms")
-    parameters = inspect.signature(op.python).parameters
-    real = [name for name in op.inputs if parameters[name].annotation is inspect.Parameter.empty]
-    if op.differentiable and (missing := [name for name in real if name not in rules]):
+    if op.differentiable and (missing := [name for name in _real_inputs(op) if name not in rules]):
         raise ValueError(f"the complex form of op {op.name!r} has no gradient of {missing[0]!r}")
     op.complex_form = ComplexForm(kernel, result, rules)
+
+
+def _real_inputs(op: ElementwiseOp) -> list[str]:
+    """The inputs that are no bools or integers, as the source says: to lower it would cost an import 20 ms."""
+    if isinstance(op.python, scalar_ir.Function):
+        return [name for name in op.inputs if op.python.kinds.get(name, "real") == "real"]
+    parameters = inspect.signature(op.python).parameters
+    return [name for name in op.inputs if parameters[name].annotation is inspect.Parameter.empty]
 
 
 def _conjugated(rule: Rule) -> Rule:
