@@ -219,26 +219,8 @@ def _(g, tensors_shape, dim):
 
 
 # ---------------------------------------------------------------------------------------------------- of views
-@op(samples=[Sample(((3,),), {"shape": (2, 3), "layout": ((3,), (1,), 3)})],
-    reference=lambda g, shape, layout: np.vstack([np.zeros_like(g), g]))  # fmt: skip
-def scatter_view(g, *, shape, layout):
+def scatter_view(g: Any, shape: Shape, layout: Layout) -> Array:
     """Zeros of `shape` with `g` written through `layout`, a view of a contiguous array: the gradient of such a view."""
-
-
-@scatter_view.kernel("cpu")
-@scatter_view.kernel("cuda")
-def _(g: Any, shape: Shape, layout: Layout) -> Any:
-    return _scatter(g, shape, layout)
-
-
-@scatter_view.grad("g")
-def _(g, layout):
-    size, stride, offset = layout
-    dense = g.contiguous()
-    return dense.as_strided(size, stride, offset + dense.storage_offset())
-
-
-def _scatter(g: Any, shape: Shape, layout: Layout) -> Array:
     source = g if isinstance(g, Array) else cpu.from_host(g)
     loops = backend(source.device)
     out = loops.empty(shape, source.dtype, source.device)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .array import Layout, Shape, contiguous_strides
 from .movement import as_strided_backward, cat, scatter_view, stack
-from .registry import Sample
+from .registry import Sample, op
 from .registry import view as view_op
 
 
@@ -240,7 +240,27 @@ def select(shape: Shape, strides: Shape, offset: int, dim: int, index: int) -> L
 
 @select.grad
 def _(g: Any, input_shape: Shape, dim: int, index: int) -> Any:
-    return scatter_view(g, shape=input_shape, layout=select.layout(*_dense(input_shape), dim, index))
+    return select_backward(g, shape=input_shape, dim=dim, index=index)
+
+
+@op(
+    samples=[Sample(((3,),), {"shape": (3, 4), "dim": 1, "index": 2})],
+    reference=lambda g, shape, dim, index: _placed(g, shape, (*[slice(None)] * dim, index)),
+    node="SelectBackwardBackward0",
+)
+def select_backward(g, *, shape, dim, index):
+    """Zeros of `shape` with `g` at `index` of dimension `dim`: the gradient of `select`."""
+
+
+@select_backward.kernel("cpu")
+@select_backward.kernel("cuda")
+def _(g: Any, shape: Shape, dim: int, index: int) -> Any:
+    return scatter_view(g, shape, select.layout(*_dense(shape), dim, index))
+
+
+@select_backward.grad("g")
+def _(g, dim, index):
+    return select(g, dim=dim, index=index)
 
 
 @view_op(
@@ -263,7 +283,29 @@ def slice_(shape: Shape, strides: Shape, offset: int, dim: int, start: int, end:
 
 @slice_.grad
 def _(g: Any, input_shape: Shape, dim: int, start: int, end: int, step: int) -> Any:
-    return scatter_view(g, shape=input_shape, layout=slice_.layout(*_dense(input_shape), dim, start, end, step))
+    return slice_backward(g, shape=input_shape, dim=dim, start=start, end=end, step=step)
+
+
+@op(
+    samples=[Sample(((2, 4),), {"shape": (5, 4), "dim": 0, "start": 1, "end": 5, "step": 2})],
+    reference=lambda g, shape, dim, start, end, step: _placed(
+        g, shape, (*[slice(None)] * dim, slice(start, end, step))
+    ),
+    node="SliceBackwardBackward0",
+)
+def slice_backward(g, *, shape, dim, start, end, step):
+    """Zeros of `shape` with `g` where `slice` read it."""
+
+
+@slice_backward.kernel("cpu")
+@slice_backward.kernel("cuda")
+def _(g: Any, shape: Shape, dim: int, start: int, end: int, step: int) -> Any:
+    return scatter_view(g, shape, slice_.layout(*_dense(shape), dim, start, end, step))
+
+
+@slice_backward.grad("g")
+def _(g, dim, start, end, step):
+    return slice_(g, dim=dim, start=start, end=end, step=step)
 
 
 @view_op(
@@ -355,3 +397,9 @@ def _() -> Any:
 
 def _dense(shape: Shape) -> Layout:
     return shape, contiguous_strides(shape), 0
+
+
+def _placed(g: np.ndarray, shape: Shape, key: Any) -> np.ndarray:
+    out = np.zeros(shape, g.dtype)
+    out[key] = g
+    return out
