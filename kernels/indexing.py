@@ -198,6 +198,7 @@ def _put_reference(x: Any, positions: Any, values: Any, dims: Shape, accumulate:
     ],
     reference=_put_reference,
     updates=True,
+    keeps_layout=True,
     takes_expanded=True,
     plain=("positions",),
 )

@@ -379,6 +379,7 @@ class KernelOp(Op):
         writes: tuple[int, ...] = (),
         updates: bool = False,
         takes_expanded: bool = False,
+        keeps_layout: bool = False,
         **options: Any,
     ) -> None:
         name = options.pop("name", None) or function.__name__
@@ -388,6 +389,7 @@ class KernelOp(Op):
         self.updates = (
             updates  # the kernel writes parts of its first argument: a copy of that input, or the input itself
         )
+        self.keeps_layout = keeps_layout  # and that copy has the input's layout, where it has no gaps
         self.takes_expanded = takes_expanded  # in place it also writes a tensor that shows an element several times
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.fused_kernels: dict[str, Callable[..., Any]] = {}

@@ -18,7 +18,6 @@ from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class
 from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.variable import CLASSES, wrap
 from .device import PLAIN, device
-from .dtype import FROM_NUMPY
 from .kernels import cpu, threads
 from .kernels.array import Array, contiguous_strides, dense_array, elementwise_strides, is_contiguous
 from .kernels.cpu import SPLIT, empty_flat
@@ -35,8 +34,8 @@ from .operands import (
     not_a_tensor,
     resolve_dtypes,
 )
+from .out import prepare_out
 from .recording import arrays_of, record
-from .size import Size
 from .updates import update
 from .viewing import view
 
@@ -293,7 +292,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     else:
         check_target(op, inputs, out, shape, result_dtype, in_place)
         target = out._array
-    edges, mask = _edges(op, inputs, where)
+    edges, mask = _edges(op, inputs, where) if result_dtype.kind in "fc" else ((), 0)
     saved: list[Any] = []
     recorder = None
     if mask:
@@ -520,13 +519,7 @@ def _several(
 def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) -> Any:
     if mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
         raise RuntimeError(no_out_grad(op))
-    if out._array.shape != found.shape:
-        raise RuntimeError(
-            f"{op.name}(): out has shape {Size(out._array.shape)}, the result {Size(found.shape)}: give it that shape"
-        )
-    if out._array.dtype != found.dtype:
-        wanted, given = FROM_NUMPY[found.dtype], FROM_NUMPY[out._array.dtype]
-        raise RuntimeError(f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead")
+    prepare_out(op, out, found.shape, found.dtype)
     out._device.kernels().copy(found, out._array)
     out._array.storage.version += 1
     return out

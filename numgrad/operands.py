@@ -12,6 +12,7 @@ from .device import CPU, device, merge_contexts
 from .dtype import FROM_NUMPY
 from .interop import as_operand
 from .kernels.registry import ElementwiseOp, Op
+from .out import check_castable, resize_out
 
 NUMBERS = (bool, int, float)  # exactly these: NumPy's scalars are converted first
 
@@ -176,17 +177,16 @@ def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ..
         check_writable(out, inputs)
     elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
         raise RuntimeError(no_out_grad(op))
+    if not in_place:
+        check_castable(out, dtype)
+        resize_out(out, shape)
     check_overlap(out, inputs)
     if out._array.shape != shape:
         raise RuntimeError(
             f"output with shape [{', '.join(map(str, out._array.shape))}] doesn't match the broadcast shape "
             f"[{', '.join(map(str, shape))}]"
         )
-    result, own = FROM_NUMPY[dtype], FROM_NUMPY[out._array.dtype]
-    if not dtypes.can_cast(result, own):
-        raise RuntimeError(
-            f"result type {result.scalar_name} can't be cast to the desired output type {own.scalar_name}"
-        )
+    check_castable(out, dtype)
 
 
 def no_out_grad(op: Op) -> str:

@@ -476,6 +476,9 @@ class Tensor(Variable):
 
     def _check_number(self, value: Any) -> None:
         """Raise RuntimeError, with PyTorch's text, for a Python number that the dtype does not reach to."""
+        if isinstance(value, complex) and not self.is_complex():
+            number = self.dtype.c_name if self.is_floating_point() else f"{self.dtype.name}_t"
+            raise RuntimeError(f"value cannot be converted to type {number} without overflow")
         if isinstance(value, (builtins.int, builtins.float)) and not self.dtype.holds(value):
             raise RuntimeError(f"value cannot be converted to type {self.dtype.name}_t without overflow")
 

@@ -10,7 +10,7 @@ from ..dispatch import dispatch, operator
 from ..interop import as_operand
 from ..kernels import arithmetic as table
 from ..kernels import comparison
-from . import arithmetic, extrema, indexing, linalg, losses, reductions, shaping, statistics
+from . import arithmetic, extrema, indexing, linalg, losses, reductions, scattering, selecting, shaping, statistics
 from .table import bind_methods
 
 FUNCTIONS = (
@@ -22,6 +22,11 @@ FUNCTIONS = (
     (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
     (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),
     (indexing, ("index_put", "index_put_")),
+    (scattering, ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")),
+    (scattering, ("take_along_dim",)),
+    (selecting, ("index_select", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_")),
+    (selecting, ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_")),
+    (selecting, ("take", "put", "put_", "nonzero", "argwhere")),
     (shaping, ("unbind", "split", "split_with_sizes")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
