@@ -121,6 +121,19 @@ class Array:
         """Shape, strides and offset."""
         return self.shape, self.strides, self.offset
 
+    def _items(self, offset: int, count: int) -> np.ndarray:
+        """Items of the storage, in the dtype of this array, which need not be the one it was made with."""
+        buffer = self.storage.buffer
+        if buffer.dtype is self.dtype:
+            return buffer[offset : offset + count]
+        return (
+            np.ndarray((count,), self.dtype, buffer, offset * self.dtype.itemsize) if count else np.empty(0, self.dtype)
+        )
+
+    def as_dtype(self, dtype: np.dtype, shape: Shape, strides: Shape, offset: int) -> Array:
+        """The same storage read in another dtype; offset and strides count its items."""
+        return Array(self.storage, dtype, shape, strides, offset).view(shape, strides, offset)
+
     def storage_items(self) -> int:
         """Number of items that the storage holds (CPU)."""
         return self.storage.buffer.nbytes // self.dtype.itemsize
@@ -130,7 +143,7 @@ class Array:
         storage = self.storage
         flat = None
         if storage.device == "cpu" and is_contiguous(shape, strides):
-            flat = storage.buffer[offset : offset + math.prod(shape)]
+            flat = self._items(offset, math.prod(shape))
         return Array(storage, self.dtype, shape, strides, offset, flat)
 
 

@@ -254,13 +254,14 @@ def scatter_reduce(input, index, src, *, dim, reduce, include_self=True):
 def _(input: np.ndarray, index: np.ndarray, src: np.ndarray, dim: int, reduce: str, include_self: bool) -> None:
     if not include_self:
         _write(input, index, _identity(reduce, input.dtype), dim, _put_along)
-    _write(input, index, src, dim, _REDUCTIONS[reduce])
+    write: Any = _REDUCTIONS[reduce]
+    _write(input, index, src, dim, write)
     if reduce == "mean":
         counts = np.full(input.shape, int(include_self), np.int64)
         _write(counts, index, np.asarray(1), dim, _add_along)
         counts[counts == 0] = 1
         divide: Any = np.floor_divide if input.dtype.kind in "iu" else np.true_divide
-        divide(input, counts, out=input, casting="unsafe")
+        input[...] = divide(input, counts)
 
 
 def _identity(reduce: str, dtype: np.dtype) -> Any:

@@ -42,7 +42,7 @@ def view_strides(shape: Shape, strides: Shape, size: Shape) -> Shape | None:
     left, step = next(remaining)
     for extent in reversed(size):
         if extent == 1:
-            result.append(step * left if result else step)
+            result.append(step)
             continue
         while left == 1:
             following = next(remaining, None)
@@ -306,6 +306,106 @@ def _(g: Any, shape: Shape, dim: int, start: int, end: int, step: int) -> Any:
 @slice_backward.grad("g")
 def _(g, dim, start, end, step):
     return slice_(g, dim=dim, start=start, end=end, step=step)
+
+
+@view_op(
+    samples=[
+        Sample(((3, 4),), {"offset_of": 1, "dim1": 0, "dim2": 1}),
+        Sample(((2, 3, 4),), {"offset_of": -1, "dim1": 2, "dim2": 0}),
+    ],
+    reference=np.diagonal,
+)
+def diagonal(shape: Shape, strides: Shape, offset: int, offset_of: int, dim1: int, dim2: int) -> Layout:
+    """The diagonal of two dimensions, `offset_of` columns to the right, as the last dimension."""
+    down, right = max(-offset_of, 0), max(offset_of, 0)
+    extent = max(min(shape[dim1] - down, shape[dim2] - right), 0)
+    start = offset + down * strides[dim1] + right * strides[dim2] if extent else offset
+    rest = [d for d in range(len(shape)) if d not in (dim1, dim2)]
+    return (
+        (*(shape[d] for d in rest), extent),
+        (*(strides[d] for d in rest), strides[dim1] + strides[dim2]),
+        start,
+    )
+
+
+@diagonal.grad
+def _(g: Any, input_shape: Shape, offset_of: int, dim1: int, dim2: int) -> Any:
+    return diagonal_backward(g, shape=input_shape, offset_of=offset_of, dim1=dim1, dim2=dim2)
+
+
+@op(
+    samples=[Sample(((3,),), {"shape": (3, 4), "offset_of": 1, "dim1": 0, "dim2": 1})],
+    reference=lambda g, shape, **_: _placed(g, shape, (np.arange(3), np.arange(3) + 1)),
+    node="DiagonalBackwardBackward0",
+)
+def diagonal_backward(g, *, shape, offset_of, dim1, dim2):
+    """Zeros of `shape` with `g` on the diagonal of two dimensions."""
+
+
+@diagonal_backward.kernel("cpu")
+@diagonal_backward.kernel("cuda")
+def _(g: Any, shape: Shape, offset_of: int, dim1: int, dim2: int) -> Any:
+    return scatter_view(g, shape, diagonal.layout(*_dense(shape), offset_of, dim1, dim2))
+
+
+@diagonal_backward.grad("g")
+def _(g, offset_of, dim1, dim2):
+    return diagonal(g, offset_of=offset_of, dim1=dim1, dim2=dim2)
+
+
+@view_op(
+    samples=[
+        Sample(((2, 5),), {"dimension": 1, "size": 3, "step": 1}),
+        Sample(((),), {"dimension": 0, "size": 1, "step": 1}),
+    ],
+    reference=lambda x, dimension, size, step: (
+        np.lib.stride_tricks.sliding_window_view(x, size, dimension)[
+            (*[slice(None)] * dimension, slice(None, None, step))
+        ]
+        if x.ndim
+        else x.reshape(1)
+    ),
+)
+def unfold(shape: Shape, strides: Shape, offset: int, dimension: int, size: int, step: int) -> Layout:
+    """Windows of `size` items along a dimension, one every `step` items, their items as the last dimension."""
+    if not shape:
+        return (size,), (1,), offset
+    count = (shape[dimension] - size) // step + 1
+    return (
+        (*shape[:dimension], count, *shape[dimension + 1 :], size),
+        (*strides[:dimension], strides[dimension] * step, *strides[dimension + 1 :], strides[dimension]),
+        offset,
+    )
+
+
+@unfold.grad
+def _(g: Any, input_shape: Shape, dimension: int, size: int, step: int) -> Any:
+    return unfold_backward(g, input_sizes=input_shape, dim=dimension, size=size, step=step)
+
+
+@op(
+    samples=[Sample(((2, 3),), {"input_sizes": (4,), "dim": 0, "size": 3, "step": 1})],
+    reference=lambda g, **_: np.array([g[0, 0], g[0, 1] + g[1, 0], g[0, 2] + g[1, 1], g[1, 2]]),
+    node="UnfoldBackwardBackward0",
+)
+def unfold_backward(g, *, input_sizes, dim, size, step):
+    """Zeros of `input_sizes` with the windows `g` added where `unfold` read them."""
+
+
+@unfold_backward.kernel("cpu")
+def _(g: np.ndarray, input_sizes: Shape, dim: int, size: int, step: int) -> np.ndarray:
+    out = np.zeros(input_sizes, g.dtype)
+    if not input_sizes:
+        return g.reshape(())
+    for i in range(size):  # of each window the i-th item
+        stop = i + (g.shape[dim] - 1) * step + 1
+        out[(*[slice(None)] * dim, slice(i, stop, step))] += g[..., i]
+    return out
+
+
+@unfold_backward.grad("g")
+def _(g, dim, size, step):
+    return unfold(g, dimension=dim, size=size, step=step)
 
 
 @view_op(

@@ -168,20 +168,6 @@ class Tensor(Variable):
         """Whether the dtype is complex."""
         return self._array.dtype.kind == "c"
 
-    @property
-    def T(self) -> Any:
-        """Dimensions in reverse order."""
-        return shaping.permute(self, *reversed(range(self.dim())))
-
-    @property
-    def mT(self) -> Any:
-        """The last two dimensions exchanged."""
-        if self.dim() < 2:
-            raise RuntimeError(
-                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
-            )
-        return shaping.transpose(self, -2, -1)
-
     # ------------------------------------------------------------------------------------------ place in the graph
     @property
     def requires_grad(self) -> bool:

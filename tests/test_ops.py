@@ -31,7 +31,7 @@ INTEGERS = [
     *VIEWS,
 ]
 ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
-NOT_ON_CUDA = {"as_strided"}  # the gradient has no CUDA kernel
+NOT_ON_CUDA = {"as_strided", "unfold"}  # the gradient has no CUDA kernel
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
 
 

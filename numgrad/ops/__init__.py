@@ -3,6 +3,22 @@
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import add, pow, rsub, sub, where
+from .dimensions import (
+    adjoint,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_shapes,
+    broadcast_tensors,
+    broadcast_to,
+    diagonal,
+    moveaxis,
+    movedim,
+    ravel,
+    swapaxes,
+    swapdims,
+    unflatten,
+)
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
 from .linalg import addmm, bmm, dot, matmul, mm, mv
@@ -36,6 +52,7 @@ from .shaping import (
     transpose,
     unsqueeze,
 )
+from .splitting import chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, vsplit
 from .statistics import logsumexp, norm, std, std_mean, var, var_mean
 from .table import FUNCTIONS
 
@@ -49,6 +66,7 @@ globals().update(FUNCTIONS)
 __all__ = [
     "add",
     "addmm",
+    "adjoint",
     "all",
     "amax",
     "amin",
@@ -58,12 +76,22 @@ __all__ = [
     "argmin",
     "argwhere",
     "as_strided",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "bmm",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "broadcast_to",
     "cat",
+    "chunk",
     "count_nonzero",
+    "diagonal",
     "dot",
+    "dsplit",
     "flatten",
     "gather",
+    "hsplit",
     "index_add",
     "index_copy",
     "index_fill",
@@ -80,6 +108,8 @@ __all__ = [
     "mean",
     "min",
     "mm",
+    "moveaxis",
+    "movedim",
     "mv",
     "nanmean",
     "nansum",
@@ -91,25 +121,34 @@ __all__ = [
     "pow",
     "prod",
     "put",
+    "ravel",
     "reshape",
     "rsub",
     "scatter",
     "scatter_add",
     "scatter_reduce",
     "select",
+    "split",
+    "split_with_sizes",
     "squeeze",
     "stack",
     "std",
     "std_mean",
     "sub",
     "sum",
+    "swapaxes",
+    "swapdims",
     "t",
     "take",
     "take_along_dim",
+    "tensor_split",
     "transpose",
+    "unbind",
+    "unflatten",
     "unsqueeze",
     "var",
     "var_mean",
+    "vsplit",
     "where",
     *FUNCTIONS,
 ]

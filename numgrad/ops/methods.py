@@ -10,7 +10,20 @@ from ..dispatch import dispatch, operator
 from ..interop import as_operand
 from ..kernels import arithmetic as table
 from ..kernels import comparison
-from . import arithmetic, extrema, indexing, linalg, losses, reductions, scattering, selecting, shaping, statistics
+from . import (
+    arithmetic,
+    dimensions,
+    extrema,
+    indexing,
+    linalg,
+    losses,
+    reductions,
+    scattering,
+    selecting,
+    shaping,
+    splitting,
+    statistics,
+)
 from .table import bind_methods
 
 FUNCTIONS = (
@@ -27,7 +40,9 @@ FUNCTIONS = (
     (selecting, ("index_select", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_")),
     (selecting, ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_")),
     (selecting, ("take", "put", "put_", "nonzero", "argwhere")),
-    (shaping, ("unbind", "split", "split_with_sizes")),
+    (splitting, ("unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit")),
+    (dimensions, ("swapaxes", "swapdims", "movedim", "moveaxis", "adjoint", "diagonal", "unfold", "ravel")),
+    (dimensions, ("unflatten", "broadcast_to")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
 
@@ -38,6 +53,8 @@ def bind(cls: Any) -> None:
     for module, names in FUNCTIONS:
         for name in names:
             setattr(cls, name, getattr(module, name))
+    for name in ("T", "mT", "mH", "H"):
+        setattr(cls, name, property(getattr(dimensions, name)))
     for method in (where, expand_as, view_as, reshape_as):
         setattr(cls, method.__name__, method)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)

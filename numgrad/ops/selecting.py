@@ -10,7 +10,8 @@ from ..kernels import selecting as kernels
 from ..operands import broadcast_shapes
 from .checks import check_tensor
 from .dims import wrap_dim
-from .shaping import expand, unbind
+from .shaping import expand
+from .splitting import unbind
 
 
 # ---------------------------------------------------------------------------------------------------- one dimension
