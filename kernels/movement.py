@@ -47,7 +47,7 @@ def _(g):
 
 
 @elementwise(samples=Uniform(), reference=lambda x, y: np.broadcast_to(y, x.shape), result="first", node="FillBackward2",
-             public=("in-place",), plain=("value",))  # fmt: skip
+             public=("in-place",), plain=("value",), takes_expanded=True)  # fmt: skip
 def fill(input, value):
     """`value` everywhere, in the shape and dtype of `input`: what `input.fill_(value)` writes."""
     return value
@@ -76,7 +76,7 @@ def _(g):
     return g
 
 
-@elementwise(samples=Uniform(), reference=np.zeros_like, result="first", public=("in-place",))
+@elementwise(samples=Uniform(), reference=np.zeros_like, result="first", public=("in-place",), takes_expanded=True)
 def zero(input):
     """Zeros: what `input.zero_()` writes."""
     return 0

@@ -201,7 +201,7 @@ def _reduced_reference(x: Any, index: Any, src: Any, dim: int, reduce: str = "su
         place = (*at[:dim], int(index[at]), *at[dim + 1 :])
         groups.setdefault(place, [x[place]] if include_self else []).append(src[at])
     out = x.copy()
-    one = {"sum": np.sum, "mean": np.mean, "prod": np.prod, "amax": np.max, "amin": np.min}[reduce]
+    one: Any = {"sum": np.sum, "mean": np.mean, "prod": np.prod, "amax": np.max, "amin": np.min}[reduce]
     for place, items in groups.items():
         out[place] = one(np.array(items, x.dtype))
     return out

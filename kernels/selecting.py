@@ -144,6 +144,7 @@ def _(g, index, source_shape, dim):
     reference=lambda x, index, dim, value: _copied_reference(x, index, np.asarray(value).astype(x.dtype), dim),
     updates=True,
     keeps_layout=True,
+    takes_expanded=True,
     plain=("index",),
 )
 def index_fill(input, index, *, dim, value):
@@ -159,7 +160,11 @@ def _fill(target: np.ndarray, dim: int, index: np.ndarray, value: np.ndarray) ->
     size = target.shape[dim] if target.shape else 1
     check_bounds(index, size, "dimension 0")
     with np.errstate(all="ignore"):
-        _write(target, dim, index, value.astype(target.dtype), False)
+        value = value.astype(target.dtype)
+    if target.shape:  # no other items are touched: the target may show elements several times
+        target[(*[slice(None)] * dim, _flat(index))] = value
+    elif index.size:
+        target[...] = value
 
 
 @index_fill.grad("input")
@@ -174,6 +179,7 @@ def _(g, index, dim):
     node="IndexFillBackward1",
     updates=True,
     keeps_layout=True,
+    takes_expanded=True,
     plain=("index",),
 )
 def index_fill_tensor(input, index, value, *, dim):
@@ -198,7 +204,7 @@ def _(g, index, dim):
 # ---------------------------------------------------------------------------------------------------- masks
 @elementwise(
     samples=Uniform(), reference=lambda x, mask, y: np.where(mask, y, x), result="first", public=(),
-    name="masked_fill.Scalar", node="MaskedFillBackward0", plain=("mask", "value"),
+    name="masked_fill.Scalar", node="MaskedFillBackward0", plain=("mask", "value"), takes_expanded=True,
 )  # fmt: skip
 def masked_fill(input, mask: bool, value):
     """`input` with a number where `mask` holds."""
@@ -222,7 +228,7 @@ def _(g, mask):
 
 @elementwise(
     samples=Uniform(), reference=lambda x, mask, y: np.where(mask, y, x), result="first", public=(),
-    name="masked_fill.Tensor", node="MaskedFillBackward1", plain=("mask",),
+    name="masked_fill.Tensor", node="MaskedFillBackward1", plain=("mask",), takes_expanded=True,
 )  # fmt: skip
 def masked_fill_tensor(input, mask: bool, value):
     """`input` with the item of a 0-d tensor where `mask` holds."""

@@ -495,6 +495,22 @@ def _() -> Any:
     return alias, ()
 
 
+def _in_place(source: Any, name: str, node: str) -> Any:
+    """The op of a view that a tensor itself becomes: it differs in the name of its node."""
+    declare = view_op(samples=source.samples, reference=source.reference, name=name, node=node)
+    made: Any = declare(source.layout)
+    made.rules, made.inverse_view = source.rules, source.inverse_view
+    return made
+
+
+squeeze_in_place = _in_place(squeeze, "squeeze_", "SqueezeBackward3")
+squeeze_dims_in_place = _in_place(squeeze_dims, "squeeze_.dims", "SqueezeBackward5")
+unsqueeze_in_place = _in_place(unsqueeze, "unsqueeze_", "UnsqueezeBackward1")
+transpose_in_place = _in_place(transpose, "transpose_", "TransposeBackward1")
+t_in_place = _in_place(t, "t_", "TBackward1")
+as_strided_in_place = _in_place(as_strided, "as_strided_", "AsStridedBackward1")
+
+
 def _dense(shape: Shape) -> Layout:
     return shape, contiguous_strides(shape), 0
 

@@ -15,11 +15,13 @@ from . import autograd, cuda, nn, ops, optim, testing
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
+from .memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .interop import as_tensor, from_numpy, tensor
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from .printing import set_printoptions
 from .random import Generator, initial_seed, manual_seed, rand, rand_like, randint, randn, randn_like, seed
 from .size import Size
+from .storage import UntypedStorage
 from .tensor import Tensor
 from .kernels.scalar_ir import DifferentiationError
 from .kernels.threads import get_num_threads, set_num_threads

@@ -30,11 +30,10 @@ from .operands import (
     converted,
     device_of,
     kernel_operand,
-    no_out_grad,
     not_a_tensor,
     resolve_dtypes,
 )
-from .out import prepare_out
+from .out import no_out_grad, prepare_out
 from .recording import arrays_of, record
 from .updates import update
 from .viewing import view
@@ -297,7 +296,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     recorder = None
     if mask:
         if out is not None and not in_place:
-            raise RuntimeError(no_out_grad(op))
+            raise RuntimeError(no_out_grad(op.name))
         pattern = "".join("v" if isinstance(x, Array) else "n" for x in operands)
         key = (compute, pattern, mask)
         recorder = op.recorders.get(key)
@@ -518,7 +517,7 @@ def _several(
 
 def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) -> Any:
     if mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(no_out_grad(op))
+        raise RuntimeError(no_out_grad(op.name))
     prepare_out(op, out, found.shape, found.dtype)
     out._device.kernels().copy(found, out._array)
     out._array.storage.version += 1

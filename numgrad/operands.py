@@ -6,13 +6,13 @@ from typing import Any
 
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
-from .autograd.inplace import check_overlap, check_writable
+from .autograd.inplace import check_overlap, check_self_overlap, check_writable
 from .autograd.variable import CLASSES
 from .device import CPU, device, merge_contexts
 from .dtype import FROM_NUMPY
 from .interop import as_operand
 from .kernels.registry import ElementwiseOp, Op
-from .out import check_castable, resize_out
+from .out import check_castable, no_out_grad, resize_out
 
 NUMBERS = (bool, int, float)  # exactly these: NumPy's scalars are converted first
 
@@ -166,7 +166,9 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool) -> None:
+def check_target(
+    op: ElementwiseOp, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool
+) -> None:
     """Raise RuntimeError, with PyTorch's texts, when `out` cannot take a result of this shape and NumPy dtype.
 
     TypeError when it is no tensor.
@@ -176,10 +178,12 @@ def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ..
     if in_place:
         check_writable(out, inputs)
     elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(no_out_grad(op))
+        raise RuntimeError(no_out_grad(op.name))
     if not in_place:
         check_castable(out, dtype)
         resize_out(out, shape)
+    if not op.takes_expanded:
+        check_self_overlap(out)
     check_overlap(out, inputs)
     if out._array.shape != shape:
         raise RuntimeError(
@@ -187,11 +191,3 @@ def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ..
             f"[{', '.join(map(str, shape))}]"
         )
     check_castable(out, dtype)
-
-
-def no_out_grad(op: Op) -> str:
-    """The text about `out=` together with a gradient."""
-    return (
-        f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-        "arguments requires grad."
-    )

@@ -152,9 +152,10 @@ class Tensor(Variable):
 
     itemsize = property(element_size)
 
-    def is_contiguous(self) -> bool:
-        """Whether the items lie in C order without gaps."""
-        return self._array.is_contiguous()
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all items."""
+        return self._array.size * self._array.dtype.itemsize
 
     def data_ptr(self) -> int:
         """Address of the first item (CPU)."""
@@ -425,14 +426,6 @@ class Tensor(Variable):
     def bool(self) -> Any:
         """The tensor as bool: whether each item is not 0."""
         return self.to(dtypes.bool_)
-
-    def clone(self) -> Any:
-        """A copy, recorded."""
-        return dispatch(movement.clone, (self,))
-
-    def contiguous(self) -> Any:
-        """The tensor itself when its items lie in C order, else a copy that does."""
-        return self if self._array.is_contiguous() else self.clone()._made_contiguous()
 
     def _made_contiguous(self) -> Any:
         """A clone keeps a permuted layout; this is the same step of the graph with its items in C order."""

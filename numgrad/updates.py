@@ -16,8 +16,8 @@ from .device import device
 from .kernels.array import Array, dense_order, is_contiguous
 from .kernels.registry import KernelOp
 from .kernels.unbroadcast import cloned
-from .operands import device_of, no_out_grad
-from .out import prepare_out
+from .operands import device_of
+from .out import no_out_grad, prepare_out
 from .recording import arrays_of, record
 
 
@@ -75,7 +75,7 @@ def _copied_to(op: KernelOp, inputs: Sequence[Any], out: Any) -> Array:
     """The array of `out`, with the items of the first input."""
     first = inputs[0]
     if mode.enabled and any(x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(no_out_grad(op))
+        raise RuntimeError(no_out_grad(op.name))
     prepare_out(op, out, first._array.shape, first._array.dtype)
     check_self_overlap(out)
     check_apart(out, inputs[1:])

@@ -31,7 +31,7 @@ INTEGERS = [
     *VIEWS,
 ]
 ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
-NOT_ON_CUDA = {"as_strided", "unfold"}  # the gradient has no CUDA kernel
+NOT_ON_CUDA = {"as_strided", "as_strided_", "unfold"}  # the gradient has no CUDA kernel
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
 
 
@@ -223,7 +223,7 @@ ONE_LAYOUT = {"view", "unsafe_view", "reshape_alias"}  # they refuse layouts tha
 
 
 @pytest.mark.parametrize("change", [transposed, strided])
-@pytest.mark.parametrize("name", [name for name in OTHERS if name not in FACTORIES | {"as_strided"}])
+@pytest.mark.parametrize("name", [name for name in OTHERS if name not in FACTORIES | {"as_strided", "as_strided_"}])
 def test_other_layouts(name, change):
     """as_strided alone shows the memory itself, so that its result depends on the layout."""
     for case in sweep.cases(op(name)):
@@ -261,7 +261,7 @@ def test_gradients_of_layouts(name, layout):
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("change", [transposed, strided])
-@pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if name not in ONE_LAYOUT | {"as_strided"}])
+@pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if name not in ONE_LAYOUT | {"as_strided", "as_strided_"}])
 def test_gradients_do_not_depend_on_layouts(name, change, create_graph):
     """Neither on the inputs' nor on the incoming gradient's."""
     for case in sweep.cases(op(name)):

@@ -23,6 +23,7 @@ from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
 from .linalg import addmm, bmm, dot, matmul, mm, mv
 from .losses import log_softmax, nll_loss
+from .memory import clone
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
 from .scattering import gather, scatter, scatter_add, scatter_reduce, take_along_dim
 from .selecting import (
@@ -41,6 +42,8 @@ from .selecting import (
 from .shaping import (
     as_strided,
     cat,
+    concat,
+    concatenate,
     flatten,
     narrow,
     permute,
@@ -85,6 +88,9 @@ __all__ = [
     "broadcast_to",
     "cat",
     "chunk",
+    "clone",
+    "concat",
+    "concatenate",
     "count_nonzero",
     "diagonal",
     "dot",

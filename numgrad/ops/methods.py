@@ -17,6 +17,7 @@ from . import (
     indexing,
     linalg,
     losses,
+    memory,
     reductions,
     scattering,
     selecting,
@@ -42,6 +43,11 @@ FUNCTIONS = (
     (selecting, ("take", "put", "put_", "nonzero", "argwhere")),
     (splitting, ("unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit")),
     (dimensions, ("swapaxes", "swapdims", "movedim", "moveaxis", "adjoint", "diagonal", "unfold", "ravel")),
+    (
+        memory,
+        ("squeeze_", "unsqueeze_", "transpose_", "swapdims_", "swapaxes_", "t_", "as_strided_", "resize_", "set_"),
+    ),
+    (memory, ("resize_as_", "untyped_storage", "is_set_to", "is_same_size", "dim_order", "clone", "contiguous")),
     (dimensions, ("unflatten", "broadcast_to")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
@@ -55,6 +61,7 @@ def bind(cls: Any) -> None:
             setattr(cls, name, getattr(module, name))
     for name in ("T", "mT", "mH", "H"):
         setattr(cls, name, property(getattr(dimensions, name)))
+    cls.is_contiguous = memory.is_contiguous_in
     for method in (where, expand_as, view_as, reshape_as):
         setattr(cls, method.__name__, method)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)

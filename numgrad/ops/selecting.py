@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from ..autograd.inplace import shows_items_twice
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import selecting as kernels
@@ -12,6 +14,15 @@ from .checks import check_tensor
 from .dims import wrap_dim
 from .shaping import expand
 from .splitting import unbind
+
+
+def _warn_of_expanded(name: str, target: Any) -> None:
+    if target is not None and shows_items_twice(target._array):
+        warnings.warn(
+            f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+            "This also applies to advanced indexing e.g. tensor[mask] = scalar",
+            stacklevel=4,
+        )
 
 
 # ---------------------------------------------------------------------------------------------------- one dimension
@@ -163,6 +174,7 @@ def _index_fill(name: str, input: Any, dim: int, index: Any, value: Any, out: An
     if index.dim() > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     d = wrap_dim(dim, input.dim())
+    _warn_of_expanded("index_fill_", out)
     if value.__class__ in CLASSES:
         return dispatch(kernels.index_fill_tensor, (input, index, value), (d,), out)
     return dispatch(kernels.index_fill, (input, index), (d, value), out)
@@ -197,6 +209,7 @@ def _masked_fill(name: str, input: Any, mask: Any, value: Any, out: Any) -> Any:
     shape = broadcast_shapes(mask._array.shape, input._array.shape)
     if out is not None and shape != input._array.shape:
         raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
+    _warn_of_expanded("masked_fill_", out)
     if value.__class__ in CLASSES:
         found = dispatch(kernels.masked_fill_tensor, (input, mask, value), (), out)
     else:

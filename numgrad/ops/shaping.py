@@ -7,11 +7,12 @@ from typing import Any
 
 from ..autograd.variable import CLASSES, wrap
 from ..dispatch import dispatch
+from ..dtype import can_cast, promote_types
 from ..dtype import dtype as _dtype
-from ..dtype import promote_types
 from ..kernels import movement, views
 from ..kernels.array import broadcast_axes, storage_extent
 from ..kernels.views import view_strides
+from ..out import write_out
 from .dims import as_sizes, infer_size, wrap_dim, wrap_dims
 
 
@@ -276,8 +277,12 @@ def _check_tensors(name: str, tensors: Any) -> None:
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
 
 
-def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Tensors joined along an existing dimension; their other extents must be equal."""
+def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
+    """Tensors joined along an existing dimension; their other extents must be equal. `axis` is NumPy's name of `dim`."""
+    if axis is not None:
+        dim = axis
+    if out is not None:
+        return _joined_to("cat", out, cat(tensors, dim), tensors)
     _check_tensors("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -300,8 +305,25 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     return dispatch(movement.cat, _promoted(real), (d,))
 
 
-def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+def concat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
+    """Another name of `cat`."""
+    return cat(tensors, dim, out=out, axis=axis)
+
+
+concatenate = concat
+
+
+def _joined_to(name: str, out: Any, found: Any, tensors: Sequence[Any]) -> Any:
+    """Write what `cat` or `stack` gives to `out`."""
+    if not can_cast(found.dtype, out.dtype):
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.dtype.scalar_name}")
+    return write_out(name, out, found, tensors)
+
+
+def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> Any:
     """Tensors of one shape joined along a new dimension."""
+    if out is not None:
+        return _joined_to("stack", out, stack(tensors, dim), tensors)
     _check_tensors("stack", tensors)
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
