@@ -14,10 +14,10 @@ from .cpu import SPLIT, loop
 
 
 @loop
-def first_outside(positions, size):
-    """The number of the first position that is not in [-size, size); -1 if there is none."""
+def first_outside(positions, low, high):
+    """The number of the first position that is not in [low, high); -1 if there is none."""
     for i in range(positions.shape[0]):
-        if positions[i] < -size or positions[i] >= size:
+        if positions[i] < low or positions[i] >= high:
             return i
     return -1
 
@@ -25,7 +25,7 @@ def first_outside(positions, size):
 def check_bounds(positions: np.ndarray, size: int, what: str) -> None:
     """Raise IndexError, with PyTorch's text, for a position that is not in [-size, size)."""
     flat = np.ascontiguousarray(positions).reshape(-1).astype(np.int64, copy=False)
-    found = first_outside(flat, size)
+    found = first_outside(flat, -size, size)
     if found >= 0:
         raise IndexError(f"index {flat[found]} is out of bounds for {what} with size {size}")
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import cpu
-from .array import Array, Shape, elementwise_strides, is_contiguous
+from .array import Array, Shape, contiguous_strides, elementwise_strides
 from .blocks import add_blocks, check_bounds, put_blocks, take_blocks
 from .registry import Sample, op
 
@@ -98,9 +98,11 @@ class _Joined:
         steps = [s // x.itemsize for s in x.strides]
         kept = (*steps[: self.lead], *(0,) * rank, *steps[self.lead + len(self.sizes) :])
         shape = (*self.before, *positions.shape, *self.after)
-        ones = (*positions.shape, *(1,) * len(self.after))
-        own = (*(s // positions.itemsize for s in positions.strides), *(0,) * len(self.after))
-        return elementwise_strides(shape, [(shape, kept), (ones, own)])
+        own = tuple(s // positions.itemsize for s in positions.strides)
+        outer = own[0] * positions.shape[0] if own else 1
+        ones = (*(1,) * self.lead, *positions.shape, *(1,) * len(self.after))
+        steps = [*(outer,) * self.lead, *own, *(1,) * len(self.after)]
+        return elementwise_strides(shape, [(shape, kept), (ones, tuple(steps))])
 
 
 def indexed_shape(shape: Shape, dims: Shape, index: Shape) -> Shape:
@@ -149,11 +151,10 @@ def _(input: np.ndarray, positions: np.ndarray, dims: Shape) -> Array:
     if 0 in shape:
         return cpu.empty(shape, input.dtype)
     blocks = joined.blocks()
-    if blocks is not None and positions.flags.c_contiguous:
+    dense = tuple(n * positions.itemsize for n in contiguous_strides(positions.shape))
+    if blocks is not None and positions.strides == dense:
         return cpu.from_host(take_blocks(blocks, positions.reshape(-1)).reshape(shape))
     strides = joined.strides(positions)
-    if is_contiguous(shape, strides):
-        return cpu.from_host(np.ascontiguousarray(joined.moved[joined.key(positions)]))
     out = cpu.empty_strided(shape, strides, input.dtype)
     out.ndarray[...] = joined.moved[joined.key(positions)]
     return out
@@ -197,6 +198,7 @@ def _put_reference(x: Any, positions: Any, values: Any, dims: Shape, accumulate:
     ],
     reference=_put_reference,
     updates=True,
+    keeps_layout=True,
     takes_expanded=True,
     plain=("positions",),
 )

@@ -47,7 +47,7 @@ def _(g):
 
 
 @elementwise(samples=Uniform(), reference=lambda x, y: np.broadcast_to(y, x.shape), result="first", node="FillBackward2",
-             public=("in-place",), plain=("value",))  # fmt: skip
+             public=("in-place",), plain=("value",), takes_expanded=True)  # fmt: skip
 def fill(input, value):
     """`value` everywhere, in the shape and dtype of `input`: what `input.fill_(value)` writes."""
     return value
@@ -76,7 +76,7 @@ def _(g):
     return g
 
 
-@elementwise(samples=Uniform(), reference=np.zeros_like, result="first", public=("in-place",))
+@elementwise(samples=Uniform(), reference=np.zeros_like, result="first", public=("in-place",), takes_expanded=True)
 def zero(input):
     """Zeros: what `input.zero_()` writes."""
     return 0
@@ -223,26 +223,8 @@ def _(g, tensors_shape, dim):
 
 
 # ---------------------------------------------------------------------------------------------------- of views
-@op(samples=[Sample(((3,),), {"shape": (2, 3), "layout": ((3,), (1,), 3)})],
-    reference=lambda g, shape, layout: np.vstack([np.zeros_like(g), g]), moves=True)  # fmt: skip
-def scatter_view(g, *, shape, layout):
+def scatter_view(g: Any, shape: Shape, layout: Layout) -> Array:
     """Zeros of `shape` with `g` written through `layout`, a view of a contiguous array: the gradient of such a view."""
-
-
-@scatter_view.kernel("cpu")
-@scatter_view.kernel("cuda")
-def _(g: Any, shape: Shape, layout: Layout) -> Any:
-    return _scatter(g, shape, layout)
-
-
-@scatter_view.grad("g")
-def _(g, layout):
-    size, stride, offset = layout
-    dense = g.contiguous()
-    return dense.as_strided(size, stride, offset + dense.storage_offset())
-
-
-def _scatter(g: Any, shape: Shape, layout: Layout) -> Array:
     source = g if isinstance(g, Array) else cpu.from_host(g)
     loops = backend(source.device)
     out = loops.empty(shape, source.dtype, source.device)

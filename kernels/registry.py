@@ -186,6 +186,7 @@ class ElementwiseOp(Op):
         public: tuple[str, ...] = ("function", "method", "in-place"),
         aliases: tuple[str, ...] = (),
         tensors: tuple[str, ...] | None = None,
+        takes_expanded: bool = False,
         **options: Any,
     ) -> None:
         scalar = function if isinstance(function, scalar_ir.Function) else None
@@ -204,6 +205,7 @@ class ElementwiseOp(Op):
         self.tensors = self.inputs[:1] if tensors is None else tensors  # inputs that a Python number cannot be
         self.public = public  # how users reach it: numgrad.f(x), x.f(), x.f_()
         self.aliases = aliases  # further public names
+        self.takes_expanded = takes_expanded  # in place it also writes a tensor that shows an element several times
         self.bool_error = bool_error  # where PyTorch refuses bools; a second text is for two of them
         self.floating_only = floating_only  # where PyTorch refuses integers and bools: its kernel's name
         self.integers_only = integers_only  # where it refuses floats
@@ -397,6 +399,7 @@ class KernelOp(Op):
         takes_complex: bool = False,
         updates: bool = False,
         takes_expanded: bool = False,
+        keeps_layout: bool = False,
         **options: Any,
     ) -> None:
         name = options.pop("name", None) or function.__name__
@@ -408,6 +411,7 @@ class KernelOp(Op):
         self.updates = (
             updates  # the kernel writes parts of its first argument: a copy of that input, or the input itself
         )
+        self.keeps_layout = keeps_layout  # and that copy has the input's layout, where it has no gaps
         self.takes_expanded = takes_expanded  # in place it also writes a tensor that shows an element several times
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.fused_kernels: dict[str, Callable[..., Any]] = {}

@@ -31,6 +31,7 @@ from .random import (
     set_rng_state,
 )
 from .size import Size
+from .storage import UntypedStorage
 from .tensor import Tensor
 from .tensor_types import (
     BFloat16Tensor,

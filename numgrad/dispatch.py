@@ -33,13 +33,12 @@ from .operands import (
     converted,
     device_of,
     kernel_operand,
-    no_out_grad,
     not_a_tensor,
     on_cpu_alone,
     resolve_dtypes,
 )
+from .out import no_out_grad, prepare_out
 from .recording import arrays_of, record
-from .size import Size
 from .updates import update
 from .viewing import view
 
@@ -302,12 +301,12 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     else:
         check_target(op, inputs, out, shape, result_dtype, in_place)
         target = out._array
-    edges, mask = _edges(op, inputs, where)
+    edges, mask = _edges(op, inputs, where) if result_dtype.kind in "fc" else ((), 0)
     saved: list[Any] = []
     recorder = None
     if mask:
         if out is not None and not in_place:
-            raise RuntimeError(no_out_grad(op))
+            raise RuntimeError(no_out_grad(op.name))
         pattern = "".join("v" if isinstance(x, Array) else "n" for x in operands)
         key = (compute, pattern, mask)
         recorder = op.recorders.get(key)
@@ -548,14 +547,8 @@ def _several(
 
 def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) -> Any:
     if mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(no_out_grad(op))
-    if out._array.shape != found.shape:
-        raise RuntimeError(
-            f"{op.name}(): out has shape {Size(out._array.shape)}, the result {Size(found.shape)}: give it that shape"
-        )
-    if out._array.dtype != found.dtype:
-        wanted, given = FROM_NUMPY[found.dtype], FROM_NUMPY[out._array.dtype]
-        raise RuntimeError(f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead")
+        raise RuntimeError(no_out_grad(op.name))
+    prepare_out(op, out, found.shape, found.dtype)
     out._device.kernels().copy(found, out._array)
     out._array.storage.version += 1
     return out

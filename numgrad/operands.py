@@ -6,12 +6,13 @@ from typing import Any
 
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
-from .autograd.inplace import check_overlap, check_writable
+from .autograd.inplace import check_overlap, check_self_overlap, check_writable
 from .autograd.variable import CLASSES
 from .device import CPU, device, merge_contexts
 from .dtype import FROM_NUMPY
 from .interop import as_operand
 from .kernels.registry import ElementwiseOp, Op
+from .out import check_castable, no_out_grad, resize_out
 
 NUMBERS = (bool, int, float, complex)  # exactly these: NumPy's scalars are converted first
 
@@ -184,7 +185,9 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool) -> None:
+def check_target(
+    op: ElementwiseOp, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool
+) -> None:
     """Raise RuntimeError, with PyTorch's texts, when `out` cannot take a result of this shape and NumPy dtype.
 
     TypeError when it is no tensor.
@@ -194,23 +197,16 @@ def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ..
     if in_place:
         check_writable(out, inputs)
     elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(no_out_grad(op))
+        raise RuntimeError(no_out_grad(op.name))
+    if not in_place:
+        check_castable(out, dtype)
+        resize_out(out, shape)
+    if not op.takes_expanded:
+        check_self_overlap(out)
     check_overlap(out, inputs)
     if out._array.shape != shape:
         raise RuntimeError(
             f"output with shape [{', '.join(map(str, out._array.shape))}] doesn't match the broadcast shape "
             f"[{', '.join(map(str, shape))}]"
         )
-    result, own = FROM_NUMPY[dtype], FROM_NUMPY[out._array.dtype]
-    if not dtypes.can_cast(result, own):
-        raise RuntimeError(
-            f"result type {result.scalar_name} can't be cast to the desired output type {own.scalar_name}"
-        )
-
-
-def no_out_grad(op: Op) -> str:
-    """The text about `out=` together with a gradient."""
-    return (
-        f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-        "arguments requires grad."
-    )
+    check_castable(out, dtype)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from . import dtype as dtypes
+from .autograd.grad_mode import mode
+from .autograd.inplace import check_apart, check_self_overlap
 from .dtype import FROM_NUMPY
 from .kernels.array import Array, contiguous_strides
 from .kernels.registry import Op
@@ -17,6 +20,30 @@ def prepare_out(op: Op, out: Any, shape: tuple[int, ...], dtype: Any) -> None:
         wanted, given = FROM_NUMPY[dtype], FROM_NUMPY[out._array.dtype]
         raise RuntimeError(f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead")
     resize_out(out, shape)
+
+
+def write_out(name: str, out: Any, found: Any, inputs: Sequence[Any]) -> Any:
+    """Write the result of the function `name`, made of several ops, to `out`, which may be of another float dtype.
+
+    Raises RuntimeError, with PyTorch's texts, when a tensor requires a gradient, or `out` overlaps an input.
+    """
+    if mode.enabled and any(x.requires_grad for x in (*inputs, out)):
+        raise RuntimeError(no_out_grad(name))
+    resize_out(out, found._array.shape)
+    check_self_overlap(out)
+    check_apart(out, inputs)
+    check_castable(out, found._array.dtype)
+    out._device.kernels().copy(found._array, out._array)
+    out._array.storage.version += 1
+    return out
+
+
+def no_out_grad(name: str) -> str:
+    """The text about `out=` of a function together with a gradient."""
+    return (
+        f"{name.partition('.')[0]}(): functions with out=... arguments don't support automatic differentiation, but one of "
+        "the arguments requires grad."
+    )
 
 
 def check_castable(out: Any, dtype: Any) -> None:

@@ -24,9 +24,8 @@ from .dispatch import dispatch
 from .dtype import FROM_NUMPY
 from .kernels import movement
 from .kernels.array import Array, Storage
-from .memory_format import contiguous_format, has_strides, lay_out, wanted_strides
 from .operands import NUMBERS
-from .ops import casts, indexing, methods, shaping
+from .ops import casts, indexing, methods, splitting
 from .ops.dims import wrap_dim
 from .printing import tensor_repr
 from .size import Size
@@ -156,11 +155,10 @@ class Tensor(Variable):
 
     itemsize = property(element_size)
 
-    def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
-        """Whether the items lie in C order, or in that of `memory_format`, without gaps."""
-        if memory_format is contiguous_format:
-            return self._array.is_contiguous()
-        return has_strides(self, wanted_strides("is_contiguous", memory_format, self._array.shape))
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all items."""
+        return self._array.size * self._array.dtype.itemsize
 
     def data_ptr(self) -> int:
         """Address of the first item (CPU)."""
@@ -177,20 +175,6 @@ class Tensor(Variable):
     def is_signed(self) -> bool:
         """Whether the dtype has negative numbers."""
         return FROM_NUMPY[self._array.dtype].is_signed
-
-    @property
-    def T(self) -> Any:
-        """Dimensions in reverse order."""
-        return shaping.permute(self, *reversed(range(self.dim())))
-
-    @property
-    def mT(self) -> Any:
-        """The last two dimensions exchanged."""
-        if self.dim() < 2:
-            raise RuntimeError(
-                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
-            )
-        return shaping.transpose(self, -2, -1)
 
     # ------------------------------------------------------------------------------------------ place in the graph
     @property
@@ -405,17 +389,6 @@ class Tensor(Variable):
         """The tensor on a CUDA device."""
         return self.to(device="cuda" if device is None else device)
 
-    def clone(self, *, memory_format: Any = None) -> Any:
-        """A copy, recorded; it lies in memory as the tensor, or as `memory_format` says."""
-        strides = wanted_strides("clone", memory_format, self._array.shape)
-        return lay_out(dispatch(movement.clone, (self,)), strides)
-
-    def contiguous(self, memory_format: Any = contiguous_format) -> Any:
-        """The tensor itself when its items lie in C order (or as `memory_format` says), else a copy that does."""
-        if self.is_contiguous(memory_format):
-            return self
-        return self.clone(memory_format=memory_format)
-
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Any:
         """Write the items of `src` (broadcast, cast) to the tensor, in place."""
         if src.__class__ in CLASSES and src._device.hardware != self._device.hardware:
@@ -479,7 +452,7 @@ class Tensor(Variable):
     def __iter__(self) -> Iterator[Any]:
         if not self.dim():
             raise TypeError("iteration over a 0-d tensor")
-        return iter(shaping.unbind(self))
+        return iter(splitting.unbind(self))
 
     def __reversed__(self) -> Any:
         return self.flip(0) if self.dim() else self

@@ -16,8 +16,8 @@ from .device import device
 from .kernels.array import Array, dense_order, is_contiguous
 from .kernels.registry import KernelOp
 from .kernels.unbroadcast import cloned
-from .operands import device_of, no_out_grad
-from .out import prepare_out
+from .operands import device_of
+from .out import no_out_grad, prepare_out
 from .recording import arrays_of, record
 
 
@@ -36,7 +36,7 @@ def update(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], o
     elif out is not None:
         target = _copied_to(op, inputs, out)
     else:
-        target = _copy(arrays[0], where)
+        target = _copy(arrays[0], where, op.keeps_layout)
     if out is None or target.size:
         kernel(target.ndarray, *[a.ndarray for a in arrays[1:]], *attributes)
     if out is not None:
@@ -75,7 +75,7 @@ def _copied_to(op: KernelOp, inputs: Sequence[Any], out: Any) -> Array:
     """The array of `out`, with the items of the first input."""
     first = inputs[0]
     if mode.enabled and any(x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(no_out_grad(op))
+        raise RuntimeError(no_out_grad(op.name))
     prepare_out(op, out, first._array.shape, first._array.dtype)
     check_self_overlap(out)
     check_apart(out, inputs[1:])
@@ -83,14 +83,13 @@ def _copied_to(op: KernelOp, inputs: Sequence[Any], out: Any) -> Array:
     return out._array
 
 
-def _copy(array: Array, where: device) -> Array:
-    """A copy in the layout of the array, if that has no gaps."""
+def _copy(array: Array, where: device, keeps_layout: bool) -> Array:
     loops = where.kernels()
-    order = dense_order(array.shape, array.strides)
-    if where.type == "cpu" and order is not None and not is_contiguous(array.shape, array.strides):
-        made = loops.empty_strided(array.shape, array.strides, array.dtype)
+    shape, strides = array.shape, array.strides
+    if keeps_layout and not is_contiguous(shape, strides) and dense_order(shape, strides) is not None:
+        made = loops.empty_strided(shape, strides, array.dtype)
     else:
-        made = loops.empty(array.shape, array.dtype, where.hardware)
+        made = loops.empty(shape, array.dtype, where.hardware)
     if array.size:
         loops.copy(array, made)
     return made

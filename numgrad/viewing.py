@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .autograd.grad_mode import mode
-from .autograd.node import gradient_edge, node_class, save_plan
+from .autograd.inplace import check_writable
+from .autograd.node import gradient_edge, move_retained, node_class, save_plan
 from .autograd.variable import NO_GRAD, SEVERAL, ViewInfo, wrap
 from .autograd.view_rules import inherited
 from .kernels.array import Array
@@ -20,6 +21,23 @@ def view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     made = op.layout(array.shape, array.strides, array.offset, *attributes)
     dtype = None if op.dtype is None else op.dtype(array.dtype)
     return _view_of(x, array.view(*made, dtype), _node(op, x, attributes, 1), 0, "")
+
+
+def view_in_place(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
+    """Give a tensor itself the layout of a view. No item is written, yet PyTorch counts it as an in-place write."""
+    check_writable(x)
+    node = _node(op, x, attributes, 1)
+    array = x._array
+    made = op.layout(array.shape, array.strides, array.offset, *attributes)
+    array.storage.version += 1
+    x._array = array.view(*made)
+    if x._view is not None:
+        x._view.version = array.version
+    if node is not None:
+        move_retained(x, (node, 0))
+        x._edge = (node, 0)
+        x._requires_grad = True
+    return x
 
 
 def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -50,8 +50,7 @@ def check_writable(target: Any, inputs: Sequence[Any] = ()) -> None:
 
 
 def check_overlap(target: Any, inputs: Sequence[Any]) -> None:
-    """Raise RuntimeError when `target` shows one item twice, or overlaps an input without being the same view."""
-    check_self_overlap(target)
+    """Raise RuntimeError when `target` overlaps an input without being the same view."""
     array = target._array
     for x in inputs:
         if isinstance(x, Variable) and x is not target and x._array.layout != array.layout:

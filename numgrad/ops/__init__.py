@@ -8,7 +8,6 @@ from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
 from .complex_numbers import (
-    adjoint,
     complex,
     conj,
     conj_physical,
@@ -39,12 +38,29 @@ from .contractions import (
     tensordot,
 )
 from .counting import bincount, bucketize, corrcoef, cov, histc, searchsorted
+from .dimensions import (
+    adjoint,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_shapes,
+    broadcast_tensors,
+    broadcast_to,
+    diagonal,
+    moveaxis,
+    movedim,
+    ravel,
+    swapaxes,
+    swapdims,
+    unflatten,
+)
 from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
 from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
 from .losses import log_softmax, nll_loss
+from .memory import clone
 from .methods import in_place
 from .ordering import (
     argsort,
@@ -62,11 +78,7 @@ from .ordering import (
     unique_consecutive,
 )
 from .rearrangement import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
     block_diag,
-    broadcast_tensors,
     cartesian_prod,
     column_stack,
     diag,
@@ -105,23 +117,37 @@ from .sampling import (
     randperm,
 )
 from .scans import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, softmax, trapezoid
+from .scattering import gather, scatter, scatter_add, scatter_reduce, take_along_dim
+from .selecting import (
+    argwhere,
+    index_add,
+    index_copy,
+    index_fill,
+    index_select,
+    masked_fill,
+    masked_scatter,
+    masked_select,
+    nonzero,
+    put,
+    take,
+)
 from .shaping import (
     as_strided,
     cat,
+    concat,
+    concatenate,
     flatten,
     narrow,
     permute,
     reshape,
     select,
-    split,
-    split_with_sizes,
     squeeze,
     stack,
     t,
     transpose,
-    unbind,
     unsqueeze,
 )
+from .splitting import chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, vsplit
 from .statistics import logsumexp, norm, std, std_mean, var, var_mean
 from .table import FUNCTIONS
 
@@ -136,7 +162,6 @@ clamp_, clamp_max_, clamp_min_, clip_ = in_place(clamp), in_place(clamp_max), in
 nan_to_num_, round_, square_, xlogy_ = in_place(nan_to_num), in_place(round), in_place(square), in_place(xlogy)
 
 divide = true_divide = div
-concat = concatenate = cat
 trapz = trapezoid
 
 __all__ = [name for name, value in globals().items() if isinstance(value, FunctionType) and not name.startswith("_")]

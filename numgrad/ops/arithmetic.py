@@ -9,6 +9,7 @@ from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import arithmetic as kernels
 from ..operands import NUMBERS
+from .selecting import nonzero
 
 
 def check_alpha(input: Any, other: Any, alpha: Any) -> None:
@@ -79,13 +80,17 @@ def check_exponent(input: Any, exponent: Any) -> None:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 
-def where(condition: Any, input: Any, other: Any, *, out: Any = None) -> Any:
+def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """Items of `input` where `condition` (a bool tensor) holds, of `other` elsewhere; all three broadcast.
+
+    With a condition alone: the indices of where it is not 0, a vector for each dimension.
 
     The gradient of the side that is not taken is 0, also where that side is NaN.
     """
     if condition.__class__ not in CLASSES:
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
     if condition.dtype.name not in ("bool", "uint8"):
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_name}"

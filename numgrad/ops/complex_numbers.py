@@ -12,7 +12,7 @@ from ..dispatch import dispatch
 from ..kernels import complex_numbers as kernels
 from ..operands import broadcast_shapes
 from .checks import check_tensor, check_tensors
-from .shaping import expand, select, transpose
+from .shaping import expand, select
 
 
 def real(input: Any) -> Any:
@@ -104,16 +104,6 @@ def is_neg(input: Any) -> bool:
     """Whether a negation is put off: never."""
     check_tensor("is_neg", input)
     return False
-
-
-def adjoint(input: Any) -> Any:
-    """Conjugates of the transposed matrices (the last two dimensions)."""
-    check_tensor("adjoint", input)
-    if input.dim() < 2:
-        raise RuntimeError(
-            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
-        )
-    return conj(transpose(input, -2, -1))
 
 
 def isreal(input: Any) -> Any:

@@ -91,7 +91,11 @@ def _scalar(input: Any, value: Any) -> Any:
         except (AttributeError, TypeError):
             kind = describe(input).partition(" ")[0].replace("numgrad", "torch")
             raise TypeError(f"can't assign a {_type_name(value)} to a {kind}") from None
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
     input._check_number(value)
+    if not isinstance(value, complex) and value < 0 and not input.dtype.is_signed:
+        value = int(value) % 256 if input.dtype.name == "uint8" else True
     return dispatch(movement.full, (), ((), value, input.dtype.name, input._device))
 
 
@@ -341,7 +345,7 @@ def _flip_of(value: Any, dim: int) -> Any:
 
 # ---------------------------------------------------------------------------------------------------- index_put
 def _tensors_of(input: Any, indices: Any, name: str) -> dict[int, Any]:
-    """The index tensors of a call of `index_put` by their dimensions; None leaves a dimension out."""
+    """The index tensors of a call of `index_put` by their dimensions."""
     if not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position {1 + (name[-1] != '_')}) must be tuple of Tensors, not "
@@ -349,10 +353,13 @@ def _tensors_of(input: Any, indices: Any, name: str) -> dict[int, Any]:
         )
     tensors = {}
     dim = 0
-    for index in indices:
-        if index is not None:
-            tensors[dim] = index
-        dim += index.dim() if index is not None and index.dtype.name in ("bool", "uint8") else 1
+    for number, index in enumerate(indices):
+        if index.__class__ not in CLASSES:
+            raise TypeError(
+                f"expected Tensor as element {number} in argument {int(name[-1] != '_')}, but got {type(index).__name__}"
+            )
+        tensors[dim] = index
+        dim += index.dim() if index.dtype.name in ("bool", "uint8") else 1
     if dim > input.dim():
         raise IndexError(f"too many indices for tensor of dimension {input.dim()} (got {dim})")
     return tensors
@@ -367,6 +374,8 @@ def _index_put(
     shape = indexed_shape(input._array.shape, dims, positions._array.shape)
     mask_alone = len(tensors) == 1 and next(iter(tensors.values())).dtype.name in ("bool", "uint8")
     if mask_alone and not accumulate and values.numel() == 1:
+        if next(iter(tensors.values())).dtype.name == "uint8":
+            raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
         values = values.to(input.dtype)
         values = values if values.dim() <= len(shape) else view(values, ())
     elif not _broadcasts(values._array.shape, shape):
@@ -394,7 +403,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 
     Args:
         input: a tensor.
-        indices: index tensors (int64, int32 or bool), one for each dimension from the first; None leaves one out.
+        indices: index tensors (int64, int32 or bool), one for each dimension from the first.
         values: a tensor of the same dtype that broadcasts to `input[indices]`.
         accumulate: add instead of replace.
 

@@ -10,6 +10,7 @@ from ..dispatch import dispatch
 from ..kernels import linalg as kernels
 from ..kernels import views
 from ..operands import broadcast_shapes
+from ..out import write_out
 from .checks import check_tensors
 from .shaping import expanded_size, fresh_view
 
@@ -149,8 +150,7 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     if input.__class__ not in CLASSES or other.__class__ not in CLASSES:
         check_tensors("matmul", input=input, other=other)
     if out is not None:
-        out.copy_(matmul(input, other))
-        return out
+        return write_out("matmul", out, matmul(input, other), (input, other))
     left, right = input.dim(), other.dim()
     if left == 2 and right == 2:
         return mm(input, other)

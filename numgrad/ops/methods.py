@@ -18,19 +18,24 @@ from . import (
     complex_numbers,
     contractions,
     counting,
+    dimensions,
     extrema,
     factories,
     in_place_draws,
     indexing,
     linalg,
     losses,
+    memory,
     ordering,
     rearrangement,
     reductions,
     rounding,
     sampling,
     scans,
+    scattering,
+    selecting,
     shaping,
+    splitting,
     statistics,
 )
 from .table import bind_methods
@@ -56,14 +61,38 @@ FUNCTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul", "vdot")),
     (
         complex_numbers,
-        ("conj", "conj_physical", "resolve_conj", "resolve_neg", "is_conj", "is_neg", "isreal", "adjoint"),
+        ("conj", "conj_physical", "resolve_conj", "resolve_neg", "is_conj", "is_neg", "isreal"),
     ),
     (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),
     (sampling, ("bernoulli", "multinomial")),
     (in_place_draws, ("uniform_", "normal_", "log_normal_", "exponential_", "geometric_", "cauchy_")),
     (in_place_draws, ("random_", "bernoulli_")),
     (indexing, ("index_put", "index_put_")),
-    (shaping, ("unbind", "split", "split_with_sizes")),
+    (scattering, ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")),
+    (scattering, ("take_along_dim",)),
+    (selecting, ("index_select", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_")),
+    (selecting, ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_")),
+    (selecting, ("take", "put", "put_", "nonzero", "argwhere")),
+    (splitting, ("unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit")),
+    (dimensions, ("swapaxes", "swapdims", "movedim", "moveaxis", "adjoint", "diagonal", "unfold", "ravel")),
+    (
+        memory,
+        ("squeeze_", "unsqueeze_", "transpose_", "swapdims_", "swapaxes_", "t_", "as_strided_", "resize_", "set_"),
+    ),
+    (
+        memory,
+        (
+            "resize_as_",
+            "untyped_storage",
+            "is_set_to",
+            "is_same_size",
+            "dim_order",
+            "clone",
+            "contiguous",
+            "is_contiguous",
+        ),
+    ),
+    (dimensions, ("unflatten", "broadcast_to")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
 
@@ -101,8 +130,8 @@ def bind(cls: Any) -> None:
         setattr(cls, method.__name__, method)
     cls.real = property(complex_numbers.real, _set_real)
     cls.imag = property(complex_numbers.imag, _set_imag)
-    cls.mH = property(_matrices_adjoint)
-    cls.H = property(_matrix_adjoint)
+    for name in ("T", "mT", "mH", "H"):
+        setattr(cls, name, property(getattr(dimensions, name)))
     for name, cast in casts.METHODS.items():
         setattr(cls, name, cast)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)
@@ -139,22 +168,6 @@ def _set_real(self: Any, value: Any) -> None:
 
 def _set_imag(self: Any, value: Any) -> None:
     complex_numbers.imag(self).copy_(value)
-
-
-def _matrices_adjoint(self: Any) -> Any:
-    """Conjugates of the transposed matrices (the last two dimensions)."""
-    if self.dim() < 2:
-        raise RuntimeError(
-            f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
-        )
-    return complex_numbers.adjoint(self)
-
-
-def _matrix_adjoint(self: Any) -> Any:
-    """Conjugate of the transposed matrix."""
-    if self.dim() != 2 and self.dim():
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
-    return complex_numbers.adjoint(self) if self.dim() else complex_numbers.conj(self)
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import rearrangement as kernels
-from ..operands import broadcast_shapes
 from .checks import check_tensor, written
 from .dims import as_sizes, wrap_dim, wrap_dims
 from .shaping import cat, stack
@@ -186,28 +185,6 @@ def column_stack(tensors: Sequence[Any], *, out: Any = None) -> Any:
 row_stack = vstack
 
 
-def atleast_1d(*tensors: Any) -> Any:
-    """Tensors with at least one dimension."""
-    return _each_at_least(1, tensors)
-
-
-def atleast_2d(*tensors: Any) -> Any:
-    """Tensors with at least two dimensions."""
-    return _each_at_least(2, tensors)
-
-
-def atleast_3d(*tensors: Any) -> Any:
-    """Tensors with at least three dimensions."""
-    return _each_at_least(3, tensors)
-
-
-def _each_at_least(rank: int, tensors: tuple[Any, ...]) -> Any:
-    if len(tensors) == 1 and tensors[0].__class__ in CLASSES:
-        return _at_least(tensors[0], rank)
-    several = tensors[0] if len(tensors) == 1 else tensors
-    return tuple(_at_least(x, rank) for x in several)
-
-
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     """Vectors as the coordinates of a grid, each expanded to all of it: views.
 
@@ -252,16 +229,6 @@ def cartesian_prod(*tensors: Any) -> Any:
     return stack([g.reshape(-1) for g in meshgrid(*tensors, indexing="ij")], 1)
 
 
-def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """Tensors expanded to their common shape, as views."""
-    several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    shape: tuple[int, ...] = ()
-    for x in several:
-        shape = broadcast_shapes(shape, tuple(x.shape))
-    return tuple(x if tuple(x.shape) == shape else x.expand(shape) for x in several)
-
-
-# ---------------------------------------------------------------------------------------------------- triangles
 def tril(input: Any, diagonal: int = 0, *, out: Any = None) -> Any:
     """Matrices (the last two dimensions) with zeros above a diagonal: 0 the main one, positive ones above it."""
     return _triangle("tril", kernels.tril, input, diagonal, out)
