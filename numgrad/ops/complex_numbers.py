@@ -49,6 +49,10 @@ def view_as_complex(input: Any) -> Any:
     Raises RuntimeError for other dtypes, another last dimension, and strides that a view cannot have.
     """
     check_tensor("view_as_complex", input)
+    if input.dtype is dtypes.float16:
+        raise NotImplementedError(
+            "view_as_complex() of float16 would be complex32, which numgrad does not have: convert with .float() first"
+        )
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
