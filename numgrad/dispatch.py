@@ -301,7 +301,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     else:
         check_target(op, inputs, out, shape, result_dtype, in_place)
         target = out._array
-    edges, mask = _edges(op, inputs, where) if result_dtype.kind in "fc" else ((), 0)
+    edges, mask = _edges(op, inputs, where) if FROM_NUMPY[result_dtype].is_differentiable else ((), 0)
     saved: list[Any] = []
     recorder = None
     if mask:

@@ -13,6 +13,7 @@ from .autograd.inplace import check_apart, check_self_overlap, check_writable, r
 from .autograd.node import gradient_edge, save_plan
 from .autograd.variable import wrap
 from .device import device
+from .dtype import FROM_NUMPY
 from .kernels.array import Array, dense_order, is_contiguous
 from .kernels.registry import KernelOp
 from .kernels.unbroadcast import cloned
@@ -55,7 +56,7 @@ def _edges(op: KernelOp, inputs: Sequence[Any], where: device) -> tuple[list[Any
         not mode.enabled
         or not op.differentiable
         or not where.context.enabled
-        or inputs[0]._array.dtype.kind not in "fc"
+        or not FROM_NUMPY[inputs[0]._array.dtype].is_differentiable
     ):
         return [], 0
     edges = [gradient_edge(x) for x in inputs]
