@@ -38,6 +38,14 @@ class Storage:
         self.version = 0
         self.writer: tuple[str, Any] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.buffer, self.device)
+
+
+def _restored(buffer: np.ndarray, device: str) -> Storage:
+    """A storage from its pickle. A pickle makes its own dtype object; kernels are found by NumPy's one of each kind."""
+    return Storage(buffer.view(np.dtype(buffer.dtype.type)), device)
+
 
 class Array:
     """A strided view of a `Storage`.
@@ -124,13 +132,26 @@ class Array:
         """Shape, strides and offset."""
         return self.shape, self.strides, self.offset
 
-    def view(self, shape: Shape, strides: Shape, offset: int) -> Array:
-        """Another view of the same storage (not checked against its bounds)."""
+    def storage_items(self) -> int:
+        """Number of items that the storage holds (CPU)."""
+        return self.storage.buffer.nbytes // self.dtype.itemsize
+
+    def view(self, shape: Shape, strides: Shape, offset: int, dtype: np.dtype | None = None) -> Array:
+        """Another view of the same storage (not checked against its bounds), maybe as items of another dtype."""
         storage = self.storage
+        dtype = self.dtype if dtype is None else dtype
         flat = None
         if storage.device == "cpu" and is_contiguous(shape, strides):
-            flat = storage.buffer[offset : offset + math.prod(shape)]
-        return Array(storage, self.dtype, shape, strides, offset, flat)
+            buffer, size = storage.buffer, math.prod(shape)
+            if buffer.dtype is dtype:
+                flat = buffer[offset : offset + size]
+            else:
+                flat = np.ndarray((size,), dtype, buffer, offset * dtype.itemsize if size else 0)
+        return Array(storage, dtype, shape, strides, offset, flat)
+
+    def memory(self) -> np.ndarray:
+        """All items of a CPU array that lies densely in some order of its dimensions, in memory order."""
+        return self.view((self.size,), (1,), self.offset).flat
 
 
 def dense_array(flat: np.ndarray, dtype: np.dtype, shape: Shape, strides: Shape, new: Any = object.__new__) -> Array:

@@ -344,7 +344,7 @@ class Loop:
         if entry is None:
             entry = self._compiled[first.dtype] = self._compile((first, *rest))
         letters, start = self._unit_letters
-        threads.split(entry, letters, (first, *rest), rest[start] - rest[start - 1])
+        threads.split(entry, letters, (first, *rest), first.size, rest[start] - rest[start - 1])
 
     @functools.cached_property
     def _unit_letters(self) -> tuple[str, int]:
@@ -407,12 +407,11 @@ def call(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> Non
 
 def call_rows(kernel: Callable[..., None], operands: Sequence[Any], letters: str, height: int, width: int) -> None:
     """Call a rows kernel, in parts of rows on several threads when it is large."""
-    count = min(threads.get_num_threads(), height) if height * width >= SPLIT else 1
-    if count > 1:
-        parts = "".join("v" if letter in "fc" else "w" for letter in letters)
-        threads.share(kernel, parts, operands, height, -(-height // (threads.SHARES * count)), count - 1)
-    else:
+    if height * width < SPLIT:
         kernel(*operands)
+    else:
+        parts = "".join("v" if letter in "fc" else "w" for letter in letters)
+        threads.split(kernel, parts, operands, height * width, height)
 
 
 def gradient_runner(
@@ -520,8 +519,8 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
     if _same_dense_layout(values, numbers, outputs) and same:
         pattern = "".join("n" if n else "v" for n in numbers)
         kernel = _kernel(function, dtype, result_dtypes, pattern, "flat")
-        operands = [x if n else _memory(x) for x, n in zip(values, numbers, strict=True)]
-        call(kernel, [*operands, *[_memory(o) for o in outputs]], outputs[0].size)
+        operands = [x if n else x.memory() for x, n in zip(values, numbers, strict=True)]
+        call(kernel, [*operands, *[o.memory() for o in outputs]], outputs[0].size)
         return
     _map_buffered(function, dtype, wanted, values, numbers, outputs)
 
@@ -542,11 +541,6 @@ def fitting(number: Any, dtype: np.dtype) -> Any:
     if isinstance(number, complex):
         number = number.real
     return int(number) if dtype.kind in "iu" and isinstance(number, float) else number
-
-
-def _memory(array: Array) -> np.ndarray:
-    """All items of a dense array in memory order."""
-    return array.storage.buffer[array.offset : array.offset + array.size]
 
 
 def _same_dense_layout(values: Sequence[Any], numbers: Sequence[bool], outputs: Sequence[Array]) -> bool:

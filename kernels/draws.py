@@ -5,6 +5,7 @@ Items come from `philox`, on the host for every device, so that the numbers are 
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -17,6 +18,7 @@ from .registry import ElementwiseOp, Sample, Uniform, elementwise, op
 
 
 # ---------------------------------------------------------------------------------------------------- items
+@functools.cache  # a look at a NumPy dtype's name costs more than a small draw
 def stream_dtype(kind: str, dtype: np.dtype) -> np.dtype:
     """The dtype that `philox` draws in for items of `dtype`: half types are rounded, complex ones made of two."""
     if kind == "integers":
@@ -32,13 +34,6 @@ def integer_range(dtype: np.dtype) -> tuple[int, int]:
         return 0, 1
     reach = 2 ** {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}[dtype.name]
     return -reach, reach
-
-
-def largest(dtype: np.dtype) -> float:
-    """The largest finite number of a float dtype, and of the parts of a complex one."""
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(dtype).max)
 
 
 def positions(kind: str, dtype: np.dtype, count: int) -> int:

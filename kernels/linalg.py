@@ -8,11 +8,16 @@ import numpy as np
 
 from . import blas
 from .array import Array, Shape
+from .complex_numbers import conj
 from .reductions import sum_to_shape
 from .registry import Sample, op
 
 
-@op(samples=[Sample(((3, 4), (4, 2))), Sample(((1, 1), (1, 5))), Sample(((2, 0), (0, 3)))], reference=np.matmul)
+@op(
+    samples=[Sample(((3, 4), (4, 2))), Sample(((1, 1), (1, 5))), Sample(((2, 0), (0, 3)))],
+    reference=np.matmul,
+    takes_complex=True,
+)
 def mm(input, mat2):
     """Product of two matrices, (n, m) and (m, p) to (n, p)."""
 
@@ -54,7 +59,11 @@ def _second_factor_gradient(g: np.ndarray, first: np.ndarray, strides: Shape) ->
     return blas.dot(g.T, first).T
 
 
-@op(samples=[Sample(((3,), (2, 4), (4, 3))), Sample(((2, 3), (2, 4), (4, 3)))], reference=lambda b, x, y: b + x @ y)
+@op(
+    samples=[Sample(((3,), (2, 4), (4, 3))), Sample(((2, 3), (2, 4), (4, 3)))],
+    reference=lambda b, x, y: b + x @ y,
+    takes_complex=True,
+)
 def addmm(input, mat1, mat2):
     """`input + mat1 @ mat2`, `input` broadcast: (p,) or (n, p), (n, m), (m, p) to (n, p)."""
 
@@ -92,7 +101,7 @@ def _(
     return bias, first, _second_factor_gradient(g, mat1, mat2_strides) if needs[2] else None
 
 
-@op(samples=[Sample(((5,), (5,))), Sample(((0,), (0,)))], reference=np.dot)
+@op(samples=[Sample(((5,), (5,))), Sample(((0,), (0,)))], reference=np.dot, takes_complex=True)
 def dot(input, tensor):
     """Inner product of two vectors."""
 
@@ -112,7 +121,27 @@ def _(g, input):
     return g * input
 
 
-@op(samples=[Sample(((3, 4), (4,)))], reference=np.matmul)
+@op(samples=[Sample(((5,), (5,)))], reference=np.vdot, takes_complex=True)
+def vdot(input, other):
+    """Inner product of two vectors, the first one conjugated."""
+
+
+@vdot.kernel("cpu")
+def _(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.asarray(np.vdot(input, other))
+
+
+@vdot.grad("input")
+def _(g, other):
+    return conj(g * other)  # not holomorphic: from a conjugate as `g`, the conjugate of what PyTorch's formula gives
+
+
+@vdot.grad("other")
+def _(g, input):
+    return g * conj(input)
+
+
+@op(samples=[Sample(((3, 4), (4,)))], reference=np.matmul, takes_complex=True)
 def mv(input, vec):
     """Product of a matrix (n, m) and a vector (m,)."""
 
@@ -132,7 +161,7 @@ def _(g, input):
     return mv(input.t(), g)
 
 
-@op(samples=[Sample(((2, 3, 4), (2, 4, 2)))], reference=np.matmul)
+@op(samples=[Sample(((2, 3, 4), (2, 4, 2)))], reference=np.matmul, takes_complex=True)
 def bmm(input, mat2):
     """Products of matrices in a batch, (b, n, m) and (b, m, p) to (b, n, p)."""
 

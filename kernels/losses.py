@@ -1,4 +1,4 @@
-"""Losses and what they are made of: log_softmax, nll_loss, mse_loss."""
+"""Losses and what they are made of: softmax, log_softmax, nll_loss, mse_loss."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from .array import Shape
 from .cpu import loop
+from .extrema import MAXIMUM
 from .reductions import sum_all
 from .registry import Sample, op
 
@@ -16,21 +17,24 @@ from .registry import Sample, op
 # ---------------------------------------------------------------------------------------------------- log_softmax
 @loop
 def log_softmax_rows(x, out):
-    """Each row less the logarithm of the sum of its exponentials."""
+    """Each row less the logarithm of the sum of its exponentials; `out` holds the largest item of each row first."""
     for r in range(x.shape[0]):
         row = x[r]
         target = out[r]
         n = row.shape[0]
-        top = row[0]
-        for i in range(1, n):
-            if row[i] > top:
-                top = row[i]
-        total = _A(0)  # noqa: F821
+        top = target[0]
         for i in range(n):
             target[i] = _exp(row[i] - top)  # noqa: F821
-        for i in range(n):
-            total += target[i]
-        shift = top + _T(math.log(total))  # noqa: F821
+        a = b = c = d = _A(0)  # noqa: F821  # several sums, as one would wait for each addition
+        whole = n - n % 4
+        for i in range(0, whole, 4):
+            a += target[i]
+            b += target[i + 1]
+            c += target[i + 2]
+            d += target[i + 3]
+        for i in range(whole, n):
+            a += target[i]
+        shift = top + _T(math.log(a + b + c + d))  # noqa: F821
         for i in range(n):
             target[i] = row[i] - shift
 
@@ -54,6 +58,13 @@ def _rows(x: np.ndarray, dim: int) -> np.ndarray:
     if dim != x.ndim - 1:
         x = np.moveaxis(x, dim, -1)
     return np.ascontiguousarray(x).reshape(-1, x.shape[-1])
+
+
+def _with_largest(rows: np.ndarray) -> np.ndarray:
+    """An array for results, with the largest item of each row in its first column."""
+    out = np.empty_like(rows)
+    out[:, 0] = MAXIMUM.values(rows, (1,)).reshape(-1)
+    return out
 
 
 def _from_rows(rows: np.ndarray, shape: Shape, dim: int) -> np.ndarray:
@@ -81,7 +92,7 @@ def _(input: np.ndarray, dim: int) -> np.ndarray:
     if not input.size:
         return input.copy()
     rows = _rows(input, dim)
-    out = np.empty_like(rows)
+    out = _with_largest(rows)
     log_softmax_rows(rows, out)
     return _from_rows(out, input.shape, dim)
 
@@ -98,6 +109,114 @@ def _(g: np.ndarray, out: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tupl
     rows = _rows(g, dim)
     result = np.empty_like(rows)
     log_softmax_backward_rows(rows, _rows(out, dim), result)
+    return (_from_rows(result, g.shape, dim),)
+
+
+# ---------------------------------------------------------------------------------------------------- softmax
+@loop
+def softmax_rows(x, out):
+    """The exponentials of each row, divided by their sum; `out` holds the largest item of each row first."""
+    for r in range(x.shape[0]):
+        row = x[r]
+        target = out[r]
+        n = row.shape[0]
+        top = target[0]
+        for i in range(n):
+            target[i] = _exp(row[i] - top)  # noqa: F821
+        a = b = c = d = _A(0)  # noqa: F821  # several sums, as one would wait for each addition
+        whole = n - n % 4
+        for i in range(0, whole, 4):
+            a += target[i]
+            b += target[i + 1]
+            c += target[i + 2]
+            d += target[i + 3]
+        for i in range(whole, n):
+            a += target[i]
+        scale = _T(1 / (a + b + c + d))  # noqa: F821
+        for i in range(n):
+            target[i] *= scale
+
+
+@loop
+def softmax_backward_rows(g, out, result):
+    """`out * (g - sum(g * out))` in each row."""
+    for r in range(g.shape[0]):
+        total = _A(0)  # noqa: F821
+        for i in range(g.shape[1]):
+            total += g[r, i] * out[r, i]
+        shift = _T(total)  # noqa: F821
+        for i in range(g.shape[1]):
+            result[r, i] = out[r, i] * (g[r, i] - shift)
+
+
+@loop
+def softmax_columns(x, out, sums):
+    """`softmax_rows` along the middle of (before, n, after); the first slice of `out` holds the largest items first."""
+    for b in range(x.shape[0]):
+        top = out[b, 0].copy()
+        for j in range(x.shape[2]):
+            sums[j] = 0
+        for i in range(x.shape[1]):
+            row = x[b, i]
+            target = out[b, i]
+            for j in range(x.shape[2]):
+                target[j] = _exp(row[j] - top[j])  # noqa: F821
+            for j in range(x.shape[2]):
+                sums[j] += target[j]
+        for i in range(x.shape[1]):
+            target = out[b, i]
+            for j in range(x.shape[2]):
+                target[j] = _T(target[j] / sums[j])  # noqa: F821
+
+
+def _columns(x: np.ndarray, dim: int) -> np.ndarray:
+    """`x` as contiguous (before, n, after) around a dimension that is not the last."""
+    shape = (math.prod(x.shape[:dim]), x.shape[dim], math.prod(x.shape[dim + 1 :]))
+    return np.ascontiguousarray(x).reshape(shape)
+
+
+def _softmax_reference(x: np.ndarray, dim: int) -> np.ndarray:
+    exponentials = np.exp(x - x.max(dim, keepdims=True)) if x.shape else np.exp(x - x)
+    return exponentials / exponentials.sum(dim, keepdims=True) if x.shape else exponentials
+
+
+@op(samples=[Sample(((3, 4),), {"dim": 1}), Sample(((2, 3, 4),), {"dim": 1})], reference=_softmax_reference)
+def softmax(input, *, dim):
+    """Exponentials of the items divided by their sum along a dimension, without overflow."""
+
+
+@softmax.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> np.ndarray:
+    if not input.size:
+        return input.copy()
+    if dim < input.ndim - 1:
+        columns = _columns(input, dim)
+        out = np.empty_like(columns)
+        out[:, 0] = columns.max(1)
+        softmax_columns(columns, out, np.empty(columns.shape[2]))
+        return out.reshape(input.shape)
+    rows = _rows(input, dim)
+    out = _with_largest(rows)
+    softmax_rows(rows, out)
+    return _from_rows(out, input.shape, dim)
+
+
+@softmax.grad("input")
+def _(g, out, dim):
+    weighted = g * out
+    return weighted - out * weighted.sum(dim, keepdim=True)
+
+
+@softmax.fused_backward("cpu")
+def _(g: np.ndarray, out: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    if not g.size:
+        return (np.zeros_like(g),)
+    if dim < g.ndim - 1:
+        weighted = g * out
+        return (weighted - out * weighted.sum(dim, keepdims=True),)
+    rows = _rows(g, dim)
+    result = np.empty_like(rows)
+    softmax_backward_rows(rows, _rows(out, dim), result)
     return (_from_rows(result, g.shape, dim),)
 
 

@@ -47,7 +47,7 @@ def _(g):
 
 
 @elementwise(samples=Uniform(), reference=lambda x, y: np.broadcast_to(y, x.shape), result="first", node="FillBackward2",
-             public=("in-place",), plain=("value",))  # fmt: skip
+             public=("in-place",), plain=("value",), takes_expanded=True)  # fmt: skip
 def fill(input, value):
     """`value` everywhere, in the shape and dtype of `input`: what `input.fill_(value)` writes."""
     return value
@@ -61,7 +61,22 @@ def _(g):
     return g
 
 
-@elementwise(samples=Uniform(), reference=np.zeros_like, result="first", public=("in-place",))
+@elementwise(samples=Uniform(), reference=lambda x, y: np.broadcast_to(y, x.shape), result="first",
+             name="fill.Tensor", node="FillBackward3", public=())  # fmt: skip
+def fill_tensor(input, value):
+    """`fill` with the item of a 0-d tensor."""
+    return value
+
+
+fill_tensor.constant_in("input")
+
+
+@fill_tensor.grad("value", composite=True)
+def _(g):
+    return g
+
+
+@elementwise(samples=Uniform(), reference=np.zeros_like, result="first", public=("in-place",), takes_expanded=True)
 def zero(input):
     """Zeros: what `input.zero_()` writes."""
     return 0
@@ -82,6 +97,8 @@ def full(*, size, fill_value, dtype, device):
 @full.kernel("cuda")
 def _(size: Shape, fill_value: Any, dtype: str, device: str) -> Array:
     loops = backend(device)
+    if np.dtype(dtype).kind == "c":  # no kernel fills complex numbers on a device
+        return loops.from_host(np.full(size, fill_value or 0, dtype), device)
     out = loops.empty(size, np.dtype(dtype), device)
     if fill_value is not None:
         loops.fill(out, fill_value)
@@ -148,6 +165,24 @@ def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate(tensors, dim))
 
 
+@cat.kernel("cuda")
+def _(tensors: Sequence[Array], dim: int) -> Array:
+    return _joined(tensors, dim, sum(x.shape[dim] for x in tensors))
+
+
+def _joined(tensors: Sequence[Array], dim: int, extent: int) -> Array:
+    """Arrays copied side by side along a dimension of a new array, which has this extent there."""
+    shape = tensors[0].shape
+    loops = backend(tensors[0].device)
+    out = loops.empty((*shape[:dim], extent, *shape[dim + 1 :]), tensors[0].dtype, tensors[0].device)
+    start = 0
+    for x in tensors:
+        if x.size:
+            loops.copy(x, out.view(x.shape, out.strides, out.offset + start * out.strides[dim]))
+        start += x.shape[dim]
+    return out
+
+
 @cat.grad("tensors")
 def _(g, tensors_shape, dim):
     start = 0
@@ -171,32 +206,25 @@ def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     return np.ascontiguousarray(np.stack(tensors, dim))
 
 
+@stack.kernel("cuda")
+def _(tensors: Sequence[Array], dim: int) -> Array:
+    expanded = []
+    for x in tensors:
+        step = x.shape[dim] * x.strides[dim] if dim < len(x.shape) else 1
+        expanded.append(
+            x.view((*x.shape[:dim], 1, *x.shape[dim:]), (*x.strides[:dim], step, *x.strides[dim:]), x.offset)
+        )
+    return _joined(expanded, dim, len(expanded))
+
+
 @stack.grad("tensors")
 def _(g, tensors_shape, dim):
     return [g.select(dim, i) for i in range(len(tensors_shape))]
 
 
 # ---------------------------------------------------------------------------------------------------- of views
-@op(samples=[Sample(((3,),), {"shape": (2, 3), "layout": ((3,), (1,), 3)})],
-    reference=lambda g, shape, layout: np.vstack([np.zeros_like(g), g]), moves=True)  # fmt: skip
-def scatter_view(g, *, shape, layout):
+def scatter_view(g: Any, shape: Shape, layout: Layout) -> Array:
     """Zeros of `shape` with `g` written through `layout`, a view of a contiguous array: the gradient of such a view."""
-
-
-@scatter_view.kernel("cpu")
-@scatter_view.kernel("cuda")
-def _(g: Any, shape: Shape, layout: Layout) -> Any:
-    return _scatter(g, shape, layout)
-
-
-@scatter_view.grad("g")
-def _(g, layout):
-    size, stride, offset = layout
-    dense = g.contiguous()
-    return dense.as_strided(size, stride, offset + dense.storage_offset())
-
-
-def _scatter(g: Any, shape: Shape, layout: Layout) -> Array:
     source = g if isinstance(g, Array) else cpu.from_host(g)
     loops = backend(source.device)
     out = loops.empty(shape, source.dtype, source.device)
@@ -206,7 +234,8 @@ def _scatter(g: Any, shape: Shape, layout: Layout) -> Array:
 
 
 @op(samples=[Sample(((2, 2),), {"shape": (3, 2), "strides": (2, 1), "layout": ((2, 2), (1, 1), 0)})],
-    reference=lambda g, **_: np.array([[g[0, 0], g[0, 1] + g[1, 0]], [g[1, 1], 0], [0, 0]], g.dtype))  # fmt: skip
+    reference=lambda g, **_: np.array([[g[0, 0], g[0, 1] + g[1, 0]], [g[1, 1], 0], [0, 0]], g.dtype),
+    takes_complex=True)  # fmt: skip
 def as_strided_backward(g, *, shape, strides, layout):
     """Gradient of `as_strided`: items of `g` are added where `layout` reads one element several times.
 

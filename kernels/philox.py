@@ -228,6 +228,7 @@ def kernel_source(kind: str, dtype: np.dtype) -> str:
     return "\n".join([header, *printed, loop])
 
 
+@functools.cache
 def _lookup(kind: str, dtype: np.dtype) -> _Draw:
     try:
         return _DRAWS[kind, dtype.name]
@@ -274,7 +275,7 @@ def fill(out: np.ndarray, kind: str, start: int, seed: int, counter: int, low: i
         if target.size < threads.THRESHOLD:
             kernel(*operands)
         else:
-            threads.split(kernel, "wwwww<>", operands, count)
+            threads.split(kernel, "wwwww<>", operands, target.size, count)
         return target
 
     # The array may begin or end within a block; such a block is made aside, and its part copied.

@@ -146,14 +146,12 @@ def reduced_gradients(
         operands = [np.tile(x, copies) if letter == "r" else x for x, letter in zip(operands, sources, strict=True)]
     kernel = _kernel(function, dtype, sources, targets)
     whole = (*operands, *outputs, width, rows)
-    count = min(threads.get_num_threads(), blocks) if g.size >= cpu.SPLIT else 1
-    if count > 1:  # an array of `f` has rows * width items for each block, one of `c` has rows
+    if g.size < cpu.SPLIT:
+        kernel(*whole)
+    else:  # an array of `f` has rows * width items for each block, one of `c` has rows
         parts = "".join({"f": "f", "c": "s"}.get(letter, "w") for letter in sources)
         parts += "".join({"f": "f", "c": "s"}.get(letter, "v") for letter in targets) + "ww"
-        step = -(-blocks // (threads.SHARES * count))
-        threads.share(kernel, parts, whole, blocks, step, count - 1, rows * width, rows)
-    else:
-        kernel(*whole)
+        threads.split(kernel, parts, whole, g.size, blocks, rows * width, rows)
     return [
         dense_array(_total(out, letter, copies, dtype), dtype, own, contiguous_strides(own))
         for out, letter, own in zip(outputs, targets, shapes, strict=True)

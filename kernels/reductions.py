@@ -29,6 +29,8 @@ COUNT = Fold("0", "x != _T(0)", "a + b", np.add, lane="np.int32", total="np.int6
 
 def sum_axes(x: np.ndarray, axes: Axes) -> np.ndarray:
     """Sum over axes; integers and bools sum to int64."""
+    if x.dtype.kind == "c":
+        return np.asarray(np.sum(x, axes, dtype=np.complex128)).astype(x.dtype)
     return SUM.over(x, axes, dtype=x.dtype if x.dtype.kind == "f" else None)
 
 
@@ -45,10 +47,11 @@ def sum_to_shape(x: np.ndarray, shape: Shape) -> np.ndarray:
 
 
 def mean_axes(x: np.ndarray, axes: Axes) -> np.ndarray:
-    """Mean over axes, in the accumulator's dtype: float64. NaN of nothing."""
+    """Mean over axes, in the accumulator's dtype: float64, of complex numbers complex128. NaN of nothing."""
     count = math.prod(x.shape[d] for d in axes)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(SUM.over(x, axes) / np.float64(count))
+        total = np.sum(x, axes, dtype=np.complex128) if x.dtype.kind == "c" else SUM.over(x, axes)
+        return np.asarray(total / np.float64(count))
 
 
 _F64, _I64 = np.dtype(np.float64), np.dtype(np.int64)
@@ -59,7 +62,7 @@ def _result_dtype(x: np.ndarray | Array) -> np.dtype:
 
 
 # ---------------------------------------------------------------------------------------------------- sum and mean
-@op(samples=[Sample(((3, 4),)), Sample(((),)), Sample(((0, 2),))], reference=np.sum)
+@op(samples=[Sample(((3, 4),)), Sample(((),)), Sample(((0, 2),))], reference=np.sum, takes_complex=True)
 def sum(input):
     """Sum of all items. Integers and bools sum to int64."""
 
@@ -101,6 +104,7 @@ def _(g: np.ndarray, input_shape: Shape, needs: tuple[bool, ...]) -> tuple[np.nd
     ],
     reference=lambda x, dim, keepdim: np.sum(x, dim, keepdims=keepdim),
     name="sum.dim",
+    takes_complex=True,
     node="SumBackward1",
 )
 def sum_dim(input, *, dim, keepdim=False):
@@ -135,7 +139,7 @@ def _(g, input_shape, dim, keepdim):
     return restore_dims(g, dim, keepdim).expand(input_shape)
 
 
-@op(samples=[Sample(((3, 4),)), Sample(((),))], reference=np.mean)
+@op(samples=[Sample(((3, 4),)), Sample(((),))], reference=np.mean, takes_complex=True)
 def mean(input):
     """Mean of all items; NaN of none."""
 
@@ -172,6 +176,7 @@ def _(g: np.ndarray, input_shape: Shape, needs: tuple[bool, ...]) -> tuple[np.nd
     samples=[Sample(((3, 4),), {"dim": (0,)}), Sample(((2, 3, 4),), {"dim": (0, 2), "keepdim": True})],
     reference=lambda x, dim, keepdim: np.mean(x, dim, keepdims=keepdim),
     name="mean.dim",
+    takes_complex=True,
     node="MeanBackward1",
 )
 def mean_dim(input, *, dim, keepdim=False):
@@ -214,7 +219,11 @@ def _(g, input, dim, keepdim):
 
 
 # ---------------------------------------------------------------------------------------------------- prod
-@op(samples=[Sample(((3, 4),)), Sample(((),)), Sample(((0, 2),)), Sample(([1.0, 0.0, 3.0],))], reference=np.prod)
+@op(
+    samples=[Sample(((3, 4),)), Sample(((),)), Sample(((0, 2),)), Sample(([1.0, 0.0, 3.0],))],
+    reference=np.prod,
+    takes_complex=True,
+)
 def prod(input):
     """Product of all items. Integers and bools multiply to int64."""
 
@@ -243,6 +252,7 @@ def _(g: np.ndarray, input: np.ndarray, out: np.ndarray, needs: tuple[bool, ...]
     ],
     reference=lambda x, dim, keepdim: np.prod(x, dim, keepdims=keepdim),
     name="prod.dim_int",
+    takes_complex=True,
     node="ProdBackward1",
 )
 def prod_dim(input, *, dim, keepdim=False):
@@ -274,6 +284,8 @@ def _(
 
 
 def _product(x: np.ndarray, axes: Axes) -> np.ndarray:
+    if x.dtype.kind == "c":
+        return np.asarray(np.prod(x, axes, dtype=np.complex128)).astype(x.dtype)
     return PRODUCT.over(x, axes, dtype=x.dtype if x.dtype.kind == "f" else None)
 
 
@@ -339,6 +351,7 @@ def _product_gradient(g: np.ndarray, x: np.ndarray, out: np.ndarray, dim: int) -
     samples=[Sample(((3, 4),), {"dim": (0,)}), Sample(([[1.0, 0.0], [0.0, 0.0]],), {"dim": (1,), "keepdim": True})],
     reference=lambda x, dim, keepdim: np.any(x, dim, keepdims=keepdim),
     name="any.dims",
+    takes_complex=True,
     differentiable=False,
 )
 def any_dims(input, *, dim, keepdim=False):
@@ -354,6 +367,7 @@ def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     samples=[Sample(((3, 4),), {"dim": (0,)}), Sample(([[1.0, 0.0], [2.0, 3.0]],), {"dim": (1,), "keepdim": True})],
     reference=lambda x, dim, keepdim: np.all(x, dim, keepdims=keepdim),
     name="all.dims",
+    takes_complex=True,
     differentiable=False,
 )
 def all_dims(input, *, dim, keepdim=False):
@@ -366,13 +380,15 @@ def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
 
 
 def _truth(fold: Fold, x: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
-    found = keep(fold.over(x, dim), x.shape, dim, keepdim)
+    items = x != 0 if x.dtype.kind == "c" else x
+    found = keep(fold.over(items, dim), x.shape, dim, keepdim)
     return found.view(np.uint8) if x.dtype == np.uint8 else found
 
 
 @op(
     samples=[Sample(((3, 4),), {"dim": (0,)}), Sample(([[1.0, 0.0], [0.0, 0.0]],), {"dim": (0, 1)})],
     reference=lambda x, dim: np.count_nonzero(x, dim),
+    takes_complex=True,
     differentiable=False,
 )
 def count_nonzero(input, *, dim):
@@ -381,4 +397,4 @@ def count_nonzero(input, *, dim):
 
 @count_nonzero.kernel("cpu")
 def _(input: np.ndarray, dim: Axes) -> np.ndarray:
-    return COUNT.over(input, dim)
+    return COUNT.over(input != 0 if input.dtype.kind == "c" else input, dim)

@@ -101,12 +101,18 @@ class Op:
         self.differentiable = differentiable
         self.memory_bound = memory_bound
         self.plain = plain  # inputs that are no operands of the graph: `next_functions` leaves them out
+        self.complex_error: tuple[type[Exception], str] | None = None  # where it is not the usual one
         self.rules: dict[str, Rule] = {}
         self.node_class: Any = None  # made by the graph layer at first use
         self.saved_by_mask: dict[int, Any] = {}
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+    def complex_refusal(self, scalar_name: str) -> Exception:
+        """What an op that takes no complex numbers says of those of a dtype, "ComplexFloat" or "ComplexDouble"."""
+        kind, text = self.complex_error or (NotImplementedError, f"\"{self.name}_cpu\" not implemented for '{{}}'")
+        return kind(text.format(scalar_name))
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         """Run the op on tensors. Attributes are given by name; missing ones take their defaults."""
@@ -146,7 +152,8 @@ class Rule:
         return lower.lower(self.function)
 
 
-def _make_rule(op: Op, function: Callable[..., Any], composite: bool, readable: Sequence[str]) -> Rule:
+def make_rule(op: Op, function: Callable[..., Any], composite: bool, readable: Sequence[str]) -> Rule:
+    """The rule of a function whose parameters name what it reads. Raises ValueError for what it cannot read."""
     names = tuple(inspect.signature(function).parameters)
     unknown = [n for n in names if n not in readable]
     if unknown:
@@ -179,6 +186,7 @@ class ElementwiseOp(Op):
         public: tuple[str, ...] = ("function", "method", "in-place"),
         aliases: tuple[str, ...] = (),
         tensors: tuple[str, ...] | None = None,
+        takes_expanded: bool = False,
         **options: Any,
     ) -> None:
         scalar = function if isinstance(function, scalar_ir.Function) else None
@@ -197,6 +205,7 @@ class ElementwiseOp(Op):
         self.tensors = self.inputs[:1] if tensors is None else tensors  # inputs that a Python number cannot be
         self.public = public  # how users reach it: numgrad.f(x), x.f(), x.f_()
         self.aliases = aliases  # further public names
+        self.takes_expanded = takes_expanded  # in place it also writes a tensor that shows an element several times
         self.bool_error = bool_error  # where PyTorch refuses bools; a second text is for two of them
         self.floating_only = floating_only  # where PyTorch refuses integers and bools: its kernel's name
         self.integers_only = integers_only  # where it refuses floats
@@ -206,6 +215,7 @@ class ElementwiseOp(Op):
         self.flat_plans: dict[Any, Any] = {}  # compiled kernels for the fast path of dispatch
         self.recorders: dict[Any, Any] = {}  # how the graph layer records other calls
         self._tensor_rules: dict[str, Rule] = {}
+        self.complex_form: Any = None  # see complex_forms.py; None where it takes no complex numbers
 
     @property
     def py_func(self) -> Any:
@@ -230,7 +240,7 @@ class ElementwiseOp(Op):
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             self._rule_target(name)
-            self.rules[name] = _make_rule(self, function, composite, self._readable)
+            self.rules[name] = make_rule(self, function, composite, self.readable)
             return function
 
         return declare
@@ -246,7 +256,8 @@ class ElementwiseOp(Op):
         return ("out",) if self.outputs == 1 else tuple(f"out{k}" for k in range(self.outputs))
 
     @property
-    def _readable(self) -> tuple[str, ...]:
+    def readable(self) -> tuple[str, ...]:
+        """What a gradient may name."""
         return (*self.gradient_names, *self.inputs, *self.result_names)
 
     def vjp(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -255,7 +266,7 @@ class ElementwiseOp(Op):
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             if name not in self.inputs:
                 self._rule_target(name)
-            self._tensor_rules[name] = _make_rule(self, function, True, self._readable)
+            self._tensor_rules[name] = make_rule(self, function, True, self.readable)
             return function
 
         return declare
@@ -386,6 +397,9 @@ class KernelOp(Op):
         writes: tuple[int, ...] = (),
         moves: bool = False,
         takes_complex: bool = False,
+        updates: bool = False,
+        takes_expanded: bool = False,
+        keeps_layout: bool = False,
         **options: Any,
     ) -> None:
         name = options.pop("name", None) or function.__name__
@@ -394,6 +408,11 @@ class KernelOp(Op):
         self.writes = writes  # indices of the inputs that the kernel writes in place
         self.moves = moves
         self.takes_complex = takes_complex or moves
+        self.updates = (
+            updates  # the kernel writes parts of its first argument: a copy of that input, or the input itself
+        )
+        self.keeps_layout = keeps_layout  # and that copy has the input's layout, where it has no gaps
+        self.takes_expanded = takes_expanded  # in place it also writes a tensor that shows an element several times
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.fused_kernels: dict[str, Callable[..., Any]] = {}
         self.fused_reads: tuple[str, ...] = ()
@@ -422,7 +441,7 @@ class KernelOp(Op):
             facts = tuple(f"{n}_{fact}" for n in self.inputs for fact in ("shape", "strides", "meta"))
             readable = ("g", *self.inputs, "out", *self.attributes, *facts)
             readable += tuple(f"out{i}" for i in range(self.outputs)) + tuple(f"g{i}" for i in range(self.outputs))
-            self.rules[name] = _make_rule(self, function, True, readable)
+            self.rules[name] = make_rule(self, function, True, readable)
             return function
 
         return declare
@@ -458,13 +477,16 @@ class KernelOp(Op):
 class ViewOp(Op):
     """An op that only changes the layout: `function(shape, strides, offset, *attributes) -> (shape, strides, offset)`.
 
+    `dtype`, where declared, gives the dtype of the view from that of the input; strides and offset then count its items.
     `inverse_view`, where declared, says that the gradient is a view too: it gives `(op, attributes)`, which the graph
     layer runs on tensors or, when no graph is being built, on bare layouts.
     """
 
     is_view = True
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, dtype: Callable[[Any], Any] | None = None, **options: Any
+    ) -> None:
         name = options.pop("name", None) or function.__name__
         parameters = dict(inspect.signature(function).parameters)
         for layout in ("shape", "strides", "offset"):
@@ -473,13 +495,14 @@ class ViewOp(Op):
         source = {"input": inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD)}
         super().__init__(name, {**source, **attributes}, doc=function.__doc__ or "", **options)
         self.layout = function
+        self.dtype = dtype
         self.inverse_view: Rule | None = None
 
     def grad(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Declare the gradient as Python over tensors, of `g`, the input's shape, strides and offset, and attributes."""
         self._rule_target("input")
-        readable = ("g", "input_shape", "input_strides", "input_offset", *self.attributes)
-        self.rules["input"] = _make_rule(self, function, True, readable)
+        readable = ("g", "gs", "input_shape", "input_strides", "input_offset", "input_meta", *self.attributes)
+        self.rules["input"] = make_rule(self, function, True, readable)
         return function
 
     def inverse(self, function: Callable[..., tuple[ViewOp, tuple[Any, ...]]]) -> Callable[..., Any]:
@@ -494,6 +517,20 @@ class ViewOp(Op):
         self._rule_target("input")
         self.rules["input"] = Rule(rule, ("g", *names), True)
         return function
+
+
+class SeveralViewsOp(ViewOp):
+    """An op that gives several views at once: `function(shape, strides, offset, *attributes)` is a list of layouts.
+
+    Its gradient reads `gs`: for each view a gradient, or None.
+    """
+
+    outputs = 0  # as many as the layouts
+
+    @property
+    def layouts(self) -> Callable[..., list[Any]]:
+        """The function that gives the layouts."""
+        return self.layout
 
 
 def _declare(made: Any, name: str) -> Any:
@@ -539,12 +576,14 @@ def op(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: A
     return declare
 
 
-def view(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: Any) -> Callable[..., ViewOp]:
-    """Declare a view op as a pure function of the layout, shared by all devices."""
+def view(
+    *, samples: Sequence[Sample], reference: Callable[..., Any], several: bool = False, **options: Any
+) -> Callable[..., ViewOp]:
+    """Declare a view op as a pure function of the layout, shared by all devices; with `several` it gives a list of them."""
     options.setdefault("memory_bound", True)
 
     def declare(function: Callable[..., Any]) -> ViewOp:
-        made = ViewOp(function, samples=samples, reference=reference, **options)
+        made = (SeveralViewsOp if several else ViewOp)(function, samples=samples, reference=reference, **options)
         return _declare(made, made.name)
 
     return declare

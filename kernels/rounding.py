@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import where
-from .registry import ElementwiseOp, Uniform, elementwise
+from .registry import ElementwiseOp, Sample, Uniform, elementwise, op
 
 _BETWEEN = Uniform(away_from=(-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0))
 _DIVISOR = Uniform(0.6, 1.0)
@@ -86,15 +86,6 @@ def _(g):
 
 
 # ---------------------------------------------------------------------------------------------------- signs
-@elementwise(samples=Uniform(away_from=(0.0,)), reference=lambda x: np.where(np.isnan(x), 0, np.sign(x)))
-def sgn(input):
-    """`sign` of real numbers."""
-    return 1 if input > 0 else -1 if input < 0 else 0
-
-
-sgn.constant_in("input")
-
-
 @elementwise(
     samples=Uniform(away_from=(0.0,)),
     reference=lambda x: x < 0 if x.dtype.kind != "f" else np.signbit(x),
@@ -162,6 +153,29 @@ def _as_copysign(name: str, **options: Any) -> ElementwiseOp:
 
 copysign = _as_copysign("copysign", node="CopysignBackward1", plain=("other",))
 copysign_tensor = _as_copysign("copysign.Tensor", node="CopysignBackward0")
+
+
+@op(samples=[Sample(((3, 4), (3, 4)))], reference=np.nextafter)
+def nextafter(input, other):
+    """The next number after `input` in the direction of `other`, both of one shape and dtype.
+
+    Its gradient is 1 for `input`, but where the two are equal, and 0 for `other`.
+    """
+
+
+@nextafter.kernel("cpu")
+def _(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.nextafter(input, other)
+
+
+@nextafter.grad("input")
+def _(g, input, other):
+    return where(input == other, 0, g)
+
+
+@nextafter.grad("other")
+def _(g):
+    return g.new_zeros(g.shape)
 
 
 # ---------------------------------------------------------------------------------------------------- whole quotients

@@ -24,6 +24,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ THRESHOLD = 1 << 17
 SMALLEST_CHUNK = 1 << 16  # with many CPUs, handing over smaller ones would take longer than running them
 WHOLE = 1024  # a chunk is so many items or a multiple: what is left over is rounded otherwise than in packed code
 SHARES = 4  # parts that a thread claims, so that threads of unequal speed end together
+LONG = 1 << 19  # items from which a sleeping worker is woken for one call: that takes the caller 10 us
+NEAR = 5e-5  # seconds between calls that let a worker poll from one to the next
 MOST_SKIPPED = 64
 
 
@@ -79,22 +82,32 @@ def run(kernel: Callable[..., None], operands: Sequence[Any], size: int) -> None
         kernel(*operands)
         return
     step = -(-size // (SHARES * count * WHOLE)) * WHOLE
-    share(kernel, "", operands, size, step, count - 1)
+    share(kernel, "", operands, size, size, step, count - 1)
 
 
-def split(kernel: Callable[..., None], letters: str, operands: Sequence[Any], units: int) -> None:
-    """Call a kernel whose work is so many units, each some thousand items, in parts of them. See `share`."""
+def split(
+    kernel: Callable[..., None],
+    letters: str,
+    operands: Sequence[Any],
+    items: int,
+    units: int,
+    first_scale: int = 1,
+    second_scale: int = 1,
+) -> None:
+    """Call a kernel over so many items, whose work is so many units, in parts of some units. See `share`."""
     count = min(_threads, units)
     if count <= 1:
         kernel(*operands)
     else:
-        share(kernel, letters, operands, units, -(-units // (SHARES * count)), count - 1)
+        step = -(-units // (SHARES * count))
+        share(kernel, letters, operands, items, units, step, count - 1, first_scale, second_scale)
 
 
 def share(
     kernel: Callable[..., None],
     letters: str,
     operands: Sequence[Any],
+    items: int,
     units: int,
     step: int,
     workers: int,
@@ -108,7 +121,8 @@ def share(
         letters: which part of each operand a part gets: see `handover.launcher`. If empty, all arrays are sliced. It is
             the same in every call of a kernel.
         operands: what the kernel is called with for all units.
-        units: how many there are.
+        items: how long the call is about.
+        units: of work, each of them done by itself.
         step: how many a part has.
         workers: most threads that help.
         first_scale: items (or rows) of `f` operands for each unit.
@@ -118,8 +132,12 @@ def share(
     """
     launcher = _launchers.get(kernel) or _new_launcher(kernel, letters)
     pool = _started_pool(workers) if launcher is not None else None
-    if launcher is None or pool is None or not pool.wake(workers):
+    if launcher is None or pool is None:
         kernel(*operands)
+        return
+    if not pool.wake(workers, items):
+        kernel(*operands)
+        pool.last_end = perf_counter()
         return
     job, slots = handover.new_job(operands), pool.slots
     polls = handover.UNFINISHED
@@ -134,6 +152,7 @@ def share(
         if polls == handover.FAILED:
             kernel(*operands)  # for its error: a part's is lost
         pool.learn(polls >= handover.STALL)
+    pool.last_end = perf_counter()
 
 
 def _finished(job: np.ndarray, slots: np.ndarray) -> int:
@@ -181,6 +200,7 @@ class _Pool:
         self.avoided_cpu = -1
         self.skipped = 0  # calls to come that no worker is woken for
         self.last_skipped = 0
+        self.last_end = 0.0  # of a call, by `perf_counter`
         self._slots = np.zeros(handover.SLOT * size, np.int64)
         self._is_asleep: list[bool] = []
         self._beds: list[queue.SimpleQueue[None]] = []
@@ -203,8 +223,11 @@ class _Pool:
         except RuntimeError:
             self._can_grow = False
 
-    def wake(self, workers: int) -> bool:
-        """Wake workers for a call, unless they did harm of late; whether there are any for it."""
+    def wake(self, workers: int, items: int) -> bool:
+        """Wake workers for a call, unless they did harm of late or it is not worth it; whether there are any for it.
+
+        A short call wakes nobody if it comes by itself: 2^17 items were added in 27 us then, and 17 on one thread.
+        """
         if self.skipped > 0:  # two threads may have counted the last one down
             self.skipped -= 1
             return False
@@ -213,6 +236,8 @@ class _Pool:
         if current_cpu is not None and (cpu := current_cpu()) != self.avoided_cpu:
             self._keep_off(cpu)
         if True in self._is_asleep:
+            if items < LONG and perf_counter() - self.last_end > NEAR:
+                return False
             for number, is_asleep in enumerate(self._is_asleep[:workers]):
                 if is_asleep:
                     self._is_asleep[number] = False

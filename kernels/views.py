@@ -5,13 +5,14 @@ Dimensions arrive wrapped to non-negative numbers: `numgrad` checks and wraps th
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from .array import Layout, Shape, contiguous_strides
-from .movement import as_strided_backward, scatter_view
-from .registry import Sample
+from .movement import as_strided_backward, cat, scatter_view, stack
+from .registry import Sample, op
 from .registry import view as view_op
 
 
@@ -41,7 +42,7 @@ def view_strides(shape: Shape, strides: Shape, size: Shape) -> Shape | None:
     left, step = next(remaining)
     for extent in reversed(size):
         if extent == 1:
-            result.append(step * left if result else step)
+            result.append(step)
             continue
         while left == 1:
             following = next(remaining, None)
@@ -239,7 +240,27 @@ def select(shape: Shape, strides: Shape, offset: int, dim: int, index: int) -> L
 
 @select.grad
 def _(g: Any, input_shape: Shape, dim: int, index: int) -> Any:
-    return scatter_view(g, shape=input_shape, layout=select.layout(*_dense(input_shape), dim, index))
+    return select_backward(g, shape=input_shape, dim=dim, index=index)
+
+
+@op(
+    samples=[Sample(((3,),), {"shape": (3, 4), "dim": 1, "index": 2})],
+    reference=lambda g, shape, dim, index: _placed(g, shape, (*[slice(None)] * dim, index)),
+    node="SelectBackwardBackward0",
+)
+def select_backward(g, *, shape, dim, index):
+    """Zeros of `shape` with `g` at `index` of dimension `dim`: the gradient of `select`."""
+
+
+@select_backward.kernel("cpu")
+@select_backward.kernel("cuda")
+def _(g: Any, shape: Shape, dim: int, index: int) -> Any:
+    return scatter_view(g, shape, select.layout(*_dense(shape), dim, index))
+
+
+@select_backward.grad("g")
+def _(g, dim, index):
+    return select(g, dim=dim, index=index)
 
 
 @view_op(
@@ -262,7 +283,129 @@ def slice_(shape: Shape, strides: Shape, offset: int, dim: int, start: int, end:
 
 @slice_.grad
 def _(g: Any, input_shape: Shape, dim: int, start: int, end: int, step: int) -> Any:
-    return scatter_view(g, shape=input_shape, layout=slice_.layout(*_dense(input_shape), dim, start, end, step))
+    return slice_backward(g, shape=input_shape, dim=dim, start=start, end=end, step=step)
+
+
+@op(
+    samples=[Sample(((2, 4),), {"shape": (5, 4), "dim": 0, "start": 1, "end": 5, "step": 2})],
+    reference=lambda g, shape, dim, start, end, step: _placed(
+        g, shape, (*[slice(None)] * dim, slice(start, end, step))
+    ),
+    node="SliceBackwardBackward0",
+)
+def slice_backward(g, *, shape, dim, start, end, step):
+    """Zeros of `shape` with `g` where `slice` read it."""
+
+
+@slice_backward.kernel("cpu")
+@slice_backward.kernel("cuda")
+def _(g: Any, shape: Shape, dim: int, start: int, end: int, step: int) -> Any:
+    return scatter_view(g, shape, slice_.layout(*_dense(shape), dim, start, end, step))
+
+
+@slice_backward.grad("g")
+def _(g, dim, start, end, step):
+    return slice_(g, dim=dim, start=start, end=end, step=step)
+
+
+@view_op(
+    samples=[
+        Sample(((3, 4),), {"offset_of": 1, "dim1": 0, "dim2": 1}),
+        Sample(((2, 3, 4),), {"offset_of": -1, "dim1": 2, "dim2": 0}),
+    ],
+    reference=np.diagonal,
+)
+def diagonal(shape: Shape, strides: Shape, offset: int, offset_of: int, dim1: int, dim2: int) -> Layout:
+    """The diagonal of two dimensions, `offset_of` columns to the right, as the last dimension."""
+    down, right = max(-offset_of, 0), max(offset_of, 0)
+    extent = max(min(shape[dim1] - down, shape[dim2] - right), 0)
+    start = offset + down * strides[dim1] + right * strides[dim2] if extent else offset
+    rest = [d for d in range(len(shape)) if d not in (dim1, dim2)]
+    return (
+        (*(shape[d] for d in rest), extent),
+        (*(strides[d] for d in rest), strides[dim1] + strides[dim2]),
+        start,
+    )
+
+
+@diagonal.grad
+def _(g: Any, input_shape: Shape, offset_of: int, dim1: int, dim2: int) -> Any:
+    return diagonal_backward(g, shape=input_shape, offset_of=offset_of, dim1=dim1, dim2=dim2)
+
+
+@op(
+    samples=[Sample(((3,),), {"shape": (3, 4), "offset_of": 1, "dim1": 0, "dim2": 1})],
+    reference=lambda g, shape, **_: _placed(g, shape, (np.arange(3), np.arange(3) + 1)),
+    node="DiagonalBackwardBackward0",
+)
+def diagonal_backward(g, *, shape, offset_of, dim1, dim2):
+    """Zeros of `shape` with `g` on the diagonal of two dimensions."""
+
+
+@diagonal_backward.kernel("cpu")
+@diagonal_backward.kernel("cuda")
+def _(g: Any, shape: Shape, offset_of: int, dim1: int, dim2: int) -> Any:
+    return scatter_view(g, shape, diagonal.layout(*_dense(shape), offset_of, dim1, dim2))
+
+
+@diagonal_backward.grad("g")
+def _(g, offset_of, dim1, dim2):
+    return diagonal(g, offset_of=offset_of, dim1=dim1, dim2=dim2)
+
+
+@view_op(
+    samples=[
+        Sample(((2, 5),), {"dimension": 1, "size": 3, "step": 1}),
+        Sample(((),), {"dimension": 0, "size": 1, "step": 1}),
+    ],
+    reference=lambda x, dimension, size, step: (
+        np.lib.stride_tricks.sliding_window_view(x, size, dimension)[
+            (*[slice(None)] * dimension, slice(None, None, step))
+        ]
+        if x.ndim
+        else x.reshape(1)
+    ),
+)
+def unfold(shape: Shape, strides: Shape, offset: int, dimension: int, size: int, step: int) -> Layout:
+    """Windows of `size` items along a dimension, one every `step` items, their items as the last dimension."""
+    if not shape:
+        return (size,), (1,), offset
+    count = (shape[dimension] - size) // step + 1
+    return (
+        (*shape[:dimension], count, *shape[dimension + 1 :], size),
+        (*strides[:dimension], strides[dimension] * step, *strides[dimension + 1 :], strides[dimension]),
+        offset,
+    )
+
+
+@unfold.grad
+def _(g: Any, input_shape: Shape, dimension: int, size: int, step: int) -> Any:
+    return unfold_backward(g, input_sizes=input_shape, dim=dimension, size=size, step=step)
+
+
+@op(
+    samples=[Sample(((2, 3),), {"input_sizes": (4,), "dim": 0, "size": 3, "step": 1})],
+    reference=lambda g, **_: np.array([g[0, 0], g[0, 1] + g[1, 0], g[0, 2] + g[1, 1], g[1, 2]]),
+    node="UnfoldBackwardBackward0",
+)
+def unfold_backward(g, *, input_sizes, dim, size, step):
+    """Zeros of `input_sizes` with the windows `g` added where `unfold` read them."""
+
+
+@unfold_backward.kernel("cpu")
+def _(g: np.ndarray, input_sizes: Shape, dim: int, size: int, step: int) -> np.ndarray:
+    out = np.zeros(input_sizes, g.dtype)
+    if not input_sizes:
+        return g.reshape(())
+    for i in range(size):  # of each window the i-th item
+        stop = i + (g.shape[dim] - 1) * step + 1
+        out[(*[slice(None)] * dim, slice(i, stop, step))] += g[..., i]
+    return out
+
+
+@unfold_backward.grad("g")
+def _(g, dim, size, step):
+    return unfold(g, dimension=dim, size=size, step=step)
 
 
 @view_op(
@@ -283,6 +426,64 @@ def _(g: Any, input_shape: Shape, input_strides: Shape, input_offset: int, size:
     return as_strided_backward(g, shape=input_shape, strides=input_strides, layout=layout)
 
 
+@view_op(samples=[Sample(((2, 3),), {"dim": 1})], reference=lambda x, dim: tuple(np.moveaxis(x, dim, 0)), several=True)
+def unbind(shape: Shape, strides: Shape, offset: int, dim: int) -> list[Layout]:
+    """All slices of dimension `dim`, without that dimension."""
+    return [select.layout(shape, strides, offset, dim, i) for i in range(shape[dim])]
+
+
+@unbind.grad
+def _(gs: Any, input_shape: Shape, dim: int) -> Any:
+    rest = input_shape[:dim] + input_shape[dim + 1 :]
+    return stack(*_filled(gs, [rest] * len(gs)), dim=dim)
+
+
+@view_op(
+    samples=[Sample(((2, 5),), {"split_size": 2, "dim": 1})],
+    reference=lambda x, size, dim: tuple(np.split(x, range(size, x.shape[dim], size), dim)),
+    several=True,
+)
+def split(shape: Shape, strides: Shape, offset: int, split_size: int, dim: int) -> list[Layout]:
+    """Parts of `split_size` along dimension `dim`; the last may be smaller. At least one, be it empty."""
+    extent = shape[dim]
+    starts = range(0, extent, split_size) if extent else (0,)
+    return [slice_.layout(shape, strides, offset, dim, i, min(i + split_size, extent), 1) for i in starts]
+
+
+@split.grad
+def _(gs: Any, input_shape: Shape, split_size: int, dim: int) -> Any:
+    extent = input_shape[dim]
+    starts = range(0, extent, split_size) if extent else (0,)
+    return _joined(gs, input_shape, dim, [min(split_size, extent - i) for i in starts])
+
+
+@view_op(
+    samples=[Sample(((2, 5),), {"split_sizes": (2, 3), "dim": 1})],
+    reference=lambda x, sizes, dim: tuple(np.split(x, np.cumsum(sizes)[:-1], dim)),
+    several=True,
+)
+def split_with_sizes(shape: Shape, strides: Shape, offset: int, split_sizes: Shape, dim: int) -> list[Layout]:
+    """Parts of the given extents along dimension `dim`."""
+    ends = list(itertools.accumulate(split_sizes))
+    return [slice_.layout(shape, strides, offset, dim, e - n, e, 1) for n, e in zip(split_sizes, ends, strict=True)]
+
+
+@split_with_sizes.grad
+def _(gs: Any, input_shape: Shape, split_sizes: Shape, dim: int) -> Any:
+    return _joined(gs, input_shape, dim, split_sizes)
+
+
+def _joined(gs: Any, shape: Shape, dim: int, extents: Any) -> Any:
+    """Gradients of parts along a dimension as one."""
+    return cat(*_filled(gs, [(*shape[:dim], n, *shape[dim + 1 :]) for n in extents]), dim=dim)
+
+
+def _filled(gs: Any, shapes: Any) -> Any:
+    """Gradients of several views, with zeros for those that are not used."""
+    given = next(g for g in gs if g is not None)
+    return [given.new_zeros(shape) if g is None else g for g, shape in zip(gs, shapes, strict=True)]
+
+
 @view_op(samples=[Sample(((2, 3),))], reference=lambda x: x)
 def alias(shape: Shape, strides: Shape, offset: int) -> Layout:
     """The same view again, as a new tensor."""
@@ -294,5 +495,27 @@ def _() -> Any:
     return alias, ()
 
 
+def _in_place(source: Any, name: str, node: str) -> Any:
+    """The op of a view that a tensor itself becomes: it differs in the name of its node."""
+    declare = view_op(samples=source.samples, reference=source.reference, name=name, node=node)
+    made: Any = declare(source.layout)
+    made.rules, made.inverse_view = source.rules, source.inverse_view
+    return made
+
+
+squeeze_in_place = _in_place(squeeze, "squeeze_", "SqueezeBackward3")
+squeeze_dims_in_place = _in_place(squeeze_dims, "squeeze_.dims", "SqueezeBackward5")
+unsqueeze_in_place = _in_place(unsqueeze, "unsqueeze_", "UnsqueezeBackward1")
+transpose_in_place = _in_place(transpose, "transpose_", "TransposeBackward1")
+t_in_place = _in_place(t, "t_", "TBackward1")
+as_strided_in_place = _in_place(as_strided, "as_strided_", "AsStridedBackward1")
+
+
 def _dense(shape: Shape) -> Layout:
     return shape, contiguous_strides(shape), 0
+
+
+def _placed(g: np.ndarray, shape: Shape, key: Any) -> np.ndarray:
+    out = np.zeros(shape, g.dtype)
+    out[key] = g
+    return out

@@ -11,7 +11,7 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 
 # ruff: noqa: I001  (submodules first: a public name such as `dtype` hides the module of that name from `from . import`)
 from . import dtype as _dtypes
-from . import autograd, cuda, nn, ops, optim, random, testing, utils
+from . import autograd, cuda, linalg, nn, ops, optim, random, testing, utils
 from .autograd import (
     custom_vjp,
     enable_grad,
@@ -27,8 +27,10 @@ from .autograd import (
 )
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
-from .interop import as_tensor, from_numpy, tensor
+from .creation import eye, linspace, logspace, tril_indices, triu_indices
+from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .limits import finfo, iinfo
+from .memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from .printing import set_printoptions
 from .random import (
@@ -41,7 +43,21 @@ from .random import (
     set_rng_state,
 )
 from .size import Size
+from .storage import UntypedStorage
 from .tensor import Tensor
+from .tensor_types import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+    set_default_tensor_type,
+)
 from .kernels.scalar_ir import DifferentiationError
 from .kernels.threads import get_num_threads, set_num_threads
 from .kernels.user_ops import register_derivative

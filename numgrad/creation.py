@@ -10,7 +10,7 @@ from . import dtype as dtypes
 from .autograd.variable import CLASSES
 from .device import CPU, device
 from .dispatch import dispatch
-from .kernels import movement, views
+from .kernels import counting, movement, views
 from .kernels.array import dense_order
 from .ops.dims import as_sizes
 
@@ -148,11 +148,98 @@ def arange(
         wanted = dtypes.int64 if integers else dtypes.get_default_dtype()
     else:
         wanted = as_dtype(dtype, "arange")
+        if wanted.is_complex:
+            raise NotImplementedError(f"\"arange_cpu\" not implemented for '{wanted.scalar_name}'")
         if not wanted.is_differentiable:
+            # As PyTorch: only int64 is counted in whole numbers.
+            count = math.ceil((end - start) / step)
             start, end, step = int(start), int(end), int(step)
+            if wanted is not dtypes.int64:
+                end = start + count * step
     target = CPU if device is None else _device(device).concrete()
     result = dispatch(movement.arange, (), (start, end, step, wanted.name, target))
     return result._mark_leaf(requires_grad)
+
+
+def _factory(op: Any, name: str, attributes: tuple[Any, ...], dtype: Any, where: Any, requires_grad: bool) -> Any:
+    wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
+    target = CPU if where is None else _device(where).concrete()
+    return dispatch(op, (), (*attributes, wanted.name, target))._mark_leaf(requires_grad)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """The n by m matrix (m is n by default) with ones on its diagonal. Raises RuntimeError for negative extents."""
+    for name, value in (("n", n), ("m", m)):
+        if value is not None and value < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
+    return _factory(counting.eye, "eye", ((n, n if m is None else m),), dtype, device, requires_grad)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """`steps` numbers from `start` to `end` (numbers or 0-d tensors), both included, at equal distances.
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    bounds = _bounds("linspace", start, end, steps)
+    return _factory(counting.linspace, "linspace", (*bounds, int(steps)), dtype, device, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """`base` to the powers that `linspace(start, end, steps)` gives."""
+    bounds = _bounds("logspace", start, end, steps)
+    return _factory(counting.logspace, "logspace", (*bounds, int(steps), float(base)), dtype, device, requires_grad)
+
+
+def _bounds(name: str, start: Any, end: Any, steps: int) -> tuple[float, float]:
+    if not hasattr(steps, "__index__"):
+        kinds = ", ".join(type(value).__name__ for value in (start, end, steps))
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds}): steps must be an int")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    found = []
+    for which, value in (("start", start), ("end", end)):
+        if value.__class__ in CLASSES:
+            if value.dim():
+                raise RuntimeError(
+                    f"{name} only supports 0-dimensional start and end tensors, but got {which} with {value.dim()} "
+                    "dimension(s)."
+                )
+            value = value.item()
+        found.append(value)
+    return found[0], found[1]
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:
+    """Rows and columns, as (2, n) int64, of the items of a matrix on and below a diagonal."""
+    return _triangle(row, col, offset, True, dtype, device)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:
+    """Rows and columns, as (2, n) int64, of the items of a matrix on and above a diagonal."""
+    return _triangle(row, col, offset, False, dtype, device)
+
+
+def _triangle(row: int, col: int, offset: int, lower: bool, dtype: Any, device: Any) -> Any:
+    for name, value in (("row", row), ("col", col)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{value}")
+    name = "tril_indices" if lower else "triu_indices"
+    wanted = dtypes.int64 if dtype is None else dtype
+    return _factory(counting.triangle_indices, name, (row, col, offset, lower), wanted, device, False)
 
 
 _device = device

@@ -12,12 +12,13 @@ from types import FunctionType
 from typing import Any
 
 from .autograd import variable
+from .autograd.complex_node import ComplexRecorder, complex_node_class
 from .autograd.grad_mode import mode
-from .autograd.inplace import check_counted, check_writable, rebase
-from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan, saved_versions
+from .autograd.inplace import check_writable, rebase
+from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, saved_versions
 from .autograd.observers import before_write, observe
 from .autograd.several import SeveralNode, SeveralRecorder
-from .autograd.variable import CLASSES, Creation, ViewInfo, wrap, wrap_new
+from .autograd.variable import CLASSES, wrap, wrap_new
 from .autograd.watch import watching
 from .device import PLAIN, device
 from .dtype import FROM_NUMPY
@@ -25,7 +26,7 @@ from .kernels import cpu, threads
 from .kernels.array import Array, contiguous_strides, dense_array, elementwise_strides, is_contiguous
 from .kernels.cpu import SPLIT, empty_flat, empty_small
 from .kernels.halves import in_float32
-from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, ViewOp, install_dispatcher
+from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, install_dispatcher
 from .kernels.unbroadcast import cloned
 from .operands import (
     NUMBERS,
@@ -34,11 +35,14 @@ from .operands import (
     converted,
     device_of,
     kernel_operand,
-    no_out_grad,
     not_a_tensor,
+    on_cpu_alone,
     resolve_dtypes,
 )
-from .size import Size
+from .out import no_out_grad, prepare_out
+from .recording import arrays_of, record
+from .updates import update
+from .viewing import view
 
 
 def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (), out: Any = None) -> Any:
@@ -65,7 +69,9 @@ def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (),
             return nary(op, inputs)
         return _elementwise(op, inputs, out)
     if op.is_view:
-        return _view(op, inputs[0], attributes)
+        return view(op, inputs[0], attributes)
+    if op.updates:
+        return update(op, inputs, attributes, out)
     return _general(op, inputs, attributes, out)
 
 
@@ -76,7 +82,9 @@ def _watched(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out:
     if op.elementwise:
         result = _elementwise(op, inputs, out)
     elif op.is_view:
-        result = _view(op, inputs[0], attributes)
+        result = view(op, inputs[0], attributes)
+    elif op.updates:
+        result = update(op, inputs, attributes, out)
     else:
         for i in op.writes:
             before_write(inputs[i])
@@ -291,6 +299,10 @@ def _new_recorder(op: ElementwiseOp, plan: cpu.FlatPlan, mask: int, where: devic
     return recorder
 
 
+def _recorder_for(op: ElementwiseOp, mask: int, compute: Any, pattern: str) -> Any:
+    return ComplexRecorder(op, mask) if compute.kind == "c" else Recorder(op, mask, compute, pattern)
+
+
 def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
@@ -299,7 +311,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if inputs[op.inputs.index(name)].__class__ not in CLASSES:
             raise not_a_tensor(op, name, inputs[op.inputs.index(name)])
     where = device_of(op, inputs)
-    compute, result_dtypes = resolve_dtypes(op, inputs)
+    compute, result_dtypes = resolve_dtypes(op, inputs, where)
     shape = broadcast(op, inputs)
     operands = [kernel_operand(x, where) for x in inputs]
     if op.outputs != 1:
@@ -314,17 +326,17 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     else:
         check_target(op, inputs, out, shape, result_dtype, in_place)
         target = out._array
-    edges, mask = _edges(op, inputs, where)
+    edges, mask = _edges(op, inputs, where) if FROM_NUMPY[result_dtype].is_differentiable else ((), 0)
     saved: list[Any] = []
     recorder = None
     if mask:
         if out is not None and not in_place:
-            raise RuntimeError(no_out_grad(op))
+            raise RuntimeError(no_out_grad(op.name))
         pattern = "".join("v" if isinstance(x, Array) else "n" for x in operands)
         key = (compute, pattern, mask)
         recorder = op.recorders.get(key)
         if recorder is None:
-            recorder = op.recorders[key] = Recorder(op, mask, compute, pattern)
+            recorder = op.recorders[key] = _recorder_for(op, mask, compute, pattern)
         for i in recorder.saves:
             value = target if i == OUT else operands[i]
             if in_place and i == 0 and isinstance(value, Array):
@@ -335,7 +347,10 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         found = target
         if target.dtype is not result_dtype and compute.kind in "iub":  # integers wrap around before they are cast
             found = loops.empty(shape, result_dtype, where.hardware)
-        loops.map(op.scalar, compute, operands, [found])
+        if compute.kind == "c":
+            op.complex_form.run(op, compute, operands, found)
+        else:
+            loops.map(op.scalar, compute, operands, [found])
         if found is not target:
             loops.copy(found, target)
     _remember_flat_plan(op, inputs, operands, compute, [target], where, out)
@@ -345,7 +360,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if out is not None:
             return out
         return wrap_new(target, where)
-    node = elementwise_node(node_class(op), recorder, edges, saved, where)
+    cls = complex_node_class(op) if compute.kind == "c" else node_class(op)
+    node = elementwise_node(cls, recorder, edges, saved, where)
     node.meta = _input_meta(inputs, operands, shape, compute, target)
     if in_place and OUT in recorder.saves:
         versions[recorder.saves.index(OUT)] += 1
@@ -455,40 +471,6 @@ def _input_meta(inputs: tuple[Any, ...], operands: list[Any], shape: Any, comput
     return None if flat else meta
 
 
-# ---------------------------------------------------------------------------------------------------- views
-def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
-    """Run a view op: a new tensor over the same storage."""
-    array = x._array
-    result = array.view(*op.layout(array.shape, array.strides, array.offset, *attributes))
-    edge = gradient_edge(x) if x._requires_grad or x._view is not None else None
-    base = x if x._view is None else x._view.base
-    if edge is None or not mode.enabled or not x._device.context.enabled:
-        out = wrap(result, x._device)
-        out._view = ViewInfo(base, array.storage.version, _creation_of(x))
-        return out
-    plan = save_plan(op, 1)
-    facts = {name: attributes[j] for name, j in plan.attributes}
-    for name, _ in plan.shapes:
-        facts[name] = array.shape
-    for name, _ in plan.strides:
-        facts[name] = array.strides
-    for name, _ in plan.offsets:
-        facts[name] = array.offset
-    node = node_class(op)((edge,), {}, facts, x._device, 1, (True,))
-    out = wrap(result, x._device, (node, 0))
-    out._view = ViewInfo(base, array.storage.version, _creation_of(x))
-    return out
-
-
-def _creation_of(x: Any) -> Creation:
-    """How a view of `x` is being made: as `x` was, where that is a view not made in the normal way."""
-    if x._view is not None and x._view.creation is not Creation.NORMAL:
-        return x._view.creation
-    if mode.enabled:
-        return Creation.NORMAL
-    return Creation.INFERENCE if mode.inference else Creation.NO_GRAD
-
-
 # ---------------------------------------------------------------------------------------------------- other ops
 def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
     """Run an op that brings its own kernels."""
@@ -536,7 +518,7 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
         return _copy_to_out(op, inputs, found, out)
     if not mask or not FROM_NUMPY[found.dtype].is_differentiable:
         return wrap_new(found, where)
-    node = _record(op, mask, inputs, (found,), attributes, edges, where)
+    node = record(op, mask, arrays_of(inputs), (found,), attributes, edges, where)
     return wrap(found, where, (node, 0))
 
 
@@ -544,9 +526,11 @@ def _run_kernel(op: KernelOp, kernel: Any, arguments: list[Any], attributes: tup
     """Call a kernel; halves become float32 on the way, unless it takes all dtypes as they are."""
     if op.moves or all(a.dtype in cpu.COMPILED for a in arguments):
         return kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
-    refused = next((a.dtype for a in arguments if a.dtype.kind == "c"), None)
-    if refused is not None and not op.takes_complex:
-        raise NotImplementedError(f"\"{op.name}\" not implemented for '{FROM_NUMPY[refused].scalar_name}'")
+    given = next((a for a in arguments if a.dtype.kind == "c"), None)
+    if given is not None and not op.takes_complex:
+        raise op.complex_refusal(FROM_NUMPY[given.dtype].scalar_name)
+    if given.__class__ is Array:
+        raise on_cpu_alone(op)
     if op.variadic:
         return in_float32(lambda *arrays: kernel(arrays, *attributes), arguments)
     return in_float32(kernel, [*arguments, *attributes], op.writes)
@@ -572,7 +556,7 @@ def reduction(op: KernelOp, x: Any, attributes: tuple[Any, ...] = (), out: Any =
     edge = gradient_edge(x)
     if edge is None:
         return wrap_new(result, where)
-    return wrap(result, where, (_record(op, 1, (x,), (result,), attributes, [edge], where), 0))
+    return wrap(result, where, (record(op, 1, (array,), (result,), attributes, [edge], where), 0))
 
 
 def _several(
@@ -582,42 +566,16 @@ def _several(
     found = [r if isinstance(r, Array) else cpu.from_host(r) for r in results]
     if not mask:
         return tuple(wrap_new(a, where) for a in found)
-    node = _record(op, mask, inputs, found, attributes, edges, where)
+    node = record(op, mask, arrays_of(inputs), found, attributes, edges, where)
     return tuple(
         wrap(a, where) if k in op.non_differentiable_outputs else wrap(a, where, (node, k)) for k, a in enumerate(found)
     )
 
 
-def _record(
-    op: KernelOp, mask: int, inputs: tuple[Any, ...], found: Any, attributes: Any, edges: list[Any], where: device
-) -> Any:
-    """The node of an op that brings its own kernels."""
-    plan = save_plan(op, mask)
-    saved = {name: inputs[i]._array for name, i in plan.inputs}
-    for name, k in plan.outputs:
-        saved[name] = found[k]
-    facts = {name: attributes[j] for name, j in plan.attributes}
-    for name, i in plan.shapes:
-        facts[name] = [x._array.shape for x in inputs] if op.variadic else inputs[i]._array.shape
-    for name, i in plan.strides:
-        facts[name] = inputs[i]._array.strides
-    for name, i in plan.metas:
-        facts[name] = (inputs[i]._array.dtype.name, inputs[i]._array.device)
-    needs = tuple([e is not None for e in edges])
-    return node_class(op)(tuple(edges), saved, facts, where, op.outputs, needs)
-
-
 def _copy_to_out(op: KernelOp, inputs: tuple[Any, ...], found: Array, out: Any) -> Any:
     if mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(no_out_grad(op))
-    check_counted(out)
-    if out._array.shape != found.shape:
-        raise RuntimeError(
-            f"{op.name}(): out has shape {Size(out._array.shape)}, the result {Size(found.shape)}: give it that shape"
-        )
-    if out._array.dtype != found.dtype:
-        wanted, given = FROM_NUMPY[found.dtype], FROM_NUMPY[out._array.dtype]
-        raise RuntimeError(f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead")
+        raise RuntimeError(no_out_grad(op.name))
+    prepare_out(op, out, found.shape, found.dtype)
     out._device.kernels().copy(found, out._array)
     out._array.storage.version += 1
     return out

@@ -85,7 +85,7 @@ class dtype:
         if self.category == "int":
             limits = np.iinfo(self.numpy)
             wraps = isinstance(number, int) and not self.is_signed  # -1 is 255
-            return bool((-limits.max if wraps else limits.min) <= number <= limits.max)
+            return bool((-limits.max if wraps else limits.min) - 1 < number < limits.max + 1)
         largest = float(ml_dtypes.finfo(self.to_real().numpy).max)
         return not math.isfinite(number) or abs(number) <= largest
 

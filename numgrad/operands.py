@@ -6,12 +6,13 @@ from typing import Any
 
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
-from .autograd.inplace import check_counted, check_overlap, check_writable
+from .autograd.inplace import check_counted, check_overlap, check_self_overlap, check_writable
 from .autograd.variable import CLASSES
 from .device import CPU, device, merge_contexts
 from .dtype import FROM_NUMPY
 from .interop import as_operand
 from .kernels.registry import ElementwiseOp, Op
+from .out import check_castable, no_out_grad, resize_out
 
 NUMBERS = (bool, int, float, complex)  # exactly these: NumPy's scalars are converted first
 
@@ -77,10 +78,11 @@ def not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
 _resolved: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
 
 
-def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...], where: device) -> tuple[Any, tuple[Any, ...]]:
     """The NumPy dtype to compute in, and that of each result.
 
-    Raises TypeError for a real number where the op takes an integer or a bool.
+    Raises TypeError for a real number where the op takes an integer or a bool, NotImplementedError for complex numbers
+    where it takes none.
     """
     key = (
         op,
@@ -90,12 +92,20 @@ def resolve_dtypes(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tup
     found = _resolved.get(key)
     if found is None:
         found = _resolved[key] = _promote(op, inputs)
+    if found[0].kind == "c" and where.type != "cpu":
+        raise on_cpu_alone(op)
     return found
+
+
+def on_cpu_alone(op: Op) -> NotImplementedError:
+    """The error about complex numbers on another device."""
+    return NotImplementedError(f"{op.name}() takes complex tensors on the CPU alone: move its operands with .to('cpu')")
 
 
 def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     if op.result == "first":
         first = inputs[0]._array.dtype
+        _check_complex(op, FROM_NUMPY[first])
         return first, (first,)
     dims: list[dtypes.dtype] = []
     zeros: list[dtypes.dtype] = []
@@ -120,8 +130,16 @@ def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any
         raise NotImplementedError(f"\"{op.integers_only}\" not implemented for '{promoted.scalar_name}'")
     if op.result == "float" and not promoted.is_differentiable:
         promoted = dtypes.get_default_dtype()
-    own = {"real": promoted, "int": dtypes.int64, "bool": dtypes.bool_}
+    _check_complex(op, promoted)
+    real = promoted.to_real() if promoted.is_complex and op.complex_form.result == "real" else promoted
+    own = {"real": real, "int": dtypes.int64, "bool": dtypes.bool_}
     return promoted.numpy, tuple(own[kind].numpy for kind in op.output_kinds)
+
+
+def _check_complex(op: ElementwiseOp, computed_in: dtypes.dtype) -> None:
+    """Raise what an op says of complex numbers, if it takes none."""
+    if computed_in.is_complex and op.complex_form is None:
+        raise op.complex_refusal(computed_in.scalar_name)
 
 
 def _check_kind(op: ElementwiseOp, position: int, kind: str, x: Any) -> None:
@@ -167,7 +185,9 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool) -> None:
+def check_target(
+    op: ElementwiseOp, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ...], dtype: Any, in_place: bool
+) -> None:
     """Raise RuntimeError, with PyTorch's texts, when `out` cannot take a result of this shape and NumPy dtype.
 
     TypeError when it is no tensor.
@@ -175,27 +195,19 @@ def check_target(op: Op, inputs: tuple[Any, ...], out: Any, shape: tuple[int, ..
     if out.__class__ not in CLASSES:
         raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if in_place:
-        check_writable(out)
+        check_writable(out, inputs)
     elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
-        raise RuntimeError(no_out_grad(op))
-    else:
+        raise RuntimeError(no_out_grad(op.name))
+    if not in_place:
         check_counted(out)
+        check_castable(out, dtype)
+        resize_out(out, shape)
+    if not op.takes_expanded:
+        check_self_overlap(out)
     check_overlap(out, inputs)
     if out._array.shape != shape:
         raise RuntimeError(
             f"output with shape [{', '.join(map(str, out._array.shape))}] doesn't match the broadcast shape "
             f"[{', '.join(map(str, shape))}]"
         )
-    result, own = FROM_NUMPY[dtype], FROM_NUMPY[out._array.dtype]
-    if not dtypes.can_cast(result, own):
-        raise RuntimeError(
-            f"result type {result.scalar_name} can't be cast to the desired output type {own.scalar_name}"
-        )
-
-
-def no_out_grad(op: Op) -> str:
-    """The text about `out=` together with a gradient."""
-    return (
-        f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-        "arguments requires grad."
-    )
+    check_castable(out, dtype)

@@ -34,6 +34,7 @@ class _PrintOptions:
     edgeitems: int = 3
     linewidth: int = 80
     sci_mode: bool | None = None
+    shape: bool = False
 
 
 _options = _PrintOptions()
@@ -52,17 +53,26 @@ def set_printoptions(
     linewidth: int | None = None,
     profile: str | None = None,
     sci_mode: bool | None = None,
+    *,
+    shape: bool | None = None,
 ) -> None:
     """Set how tensors are shown, from now on and in every thread.
 
     `precision` is the number of decimals; a tensor of more than `threshold` elements is summarised to its first and
     last `edgeitems` along each dimension; lines break at `linewidth` characters. `profile` ('default', 'short' or
     'full') sets these four first. What is None stays as it is, with one exception that is PyTorch's: `sci_mode` is set
-    on every call, so leaving it out returns to the automatic choice between plain and scientific notation.
+    on every call, so leaving it out returns to the automatic choice between plain and scientific notation. `shape=True`,
+    which PyTorch lacks, adds the shape to every tensor, in the form that empty ones have there: `size=(2, 3)`.
     """
     for name, value in _PROFILES.get(profile or "", {}).items():
         setattr(_options, name, value)
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+        "shape": shape,
+    }
     for name, value in given.items():
         if value is not None:
             setattr(_options, name, value)
@@ -116,7 +126,7 @@ def tensor_repr(
     if device != "cpu":
         suffixes.append(f"device='{device}'")
     # Brackets alone cannot tell (2, 0) from (0, 2), nor "..." alone any shape.
-    if (numel == 0 and len(shape) != 1) or (numel > 0 and _options.edgeitems == 0):
+    if _options.shape or (numel == 0 and len(shape) != 1) or (numel > 0 and _options.edgeitems == 0):
         suffixes.append(f"size={tuple(shape)}")
     if not _is_implied(dtype_name, default_dtype_name, is_empty=numel == 0):
         suffixes.append(f"dtype=torch.{dtype_name}")

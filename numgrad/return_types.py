@@ -38,3 +38,83 @@ class aminmax(NamedTuple):
 
     def __repr__(self) -> str:
         return _shown(self)
+
+
+class sort(NamedTuple):
+    """Items in order and where they were."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class topk(NamedTuple):
+    """The largest items and their indices."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class kthvalue(NamedTuple):
+    """The k-th smallest items and their indices."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class median(NamedTuple):
+    """Medians and their indices."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class nanmedian(NamedTuple):
+    """Medians of numbers and their indices."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class mode(NamedTuple):
+    """The most common items and their indices."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class cummax(NamedTuple):
+    """Running maxima and their indices."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class cummin(NamedTuple):
+    """Running minima and their indices."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return _shown(self)

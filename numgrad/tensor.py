@@ -6,13 +6,15 @@ Attributes and conversions are here; operators and the methods of ops are bound 
 from __future__ import annotations
 
 import builtins
+import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
+from . import copying, interop, notebook
 from . import dtype as dtypes
-from . import interop
 from .autograd import differentiate, grad_attribute
 from .autograd.grad_mode import is_inference_mode_enabled
 from .autograd.hooks import RemovableHandle, add_hook
@@ -24,7 +26,7 @@ from .dtype import FROM_NUMPY
 from .kernels import movement
 from .kernels.array import Array, Storage
 from .operands import NUMBERS
-from .ops import indexing, methods, shaping
+from .ops import casts, indexing, methods, splitting
 from .ops.dims import wrap_dim
 from .printing import tensor_repr
 from .size import Size
@@ -49,8 +51,8 @@ class Tensor(Variable):
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # ndarray * tensor then calls Tensor.__rmul__
-    __hash__ = object.__hash__
+    __array_priority__ = 1000
+    __hash__ = object.__hash__  # until the end of this file, where `==` is bound
 
     if TYPE_CHECKING:  # operators and the methods of ops are bound at the end of this file
 
@@ -154,9 +156,10 @@ class Tensor(Variable):
 
     itemsize = property(element_size)
 
-    def is_contiguous(self) -> bool:
-        """Whether the items lie in C order without gaps."""
-        return self._array.is_contiguous()
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all items."""
+        return self._array.size * self._array.dtype.itemsize
 
     def data_ptr(self) -> int:
         """Address of the first item (CPU)."""
@@ -174,27 +177,14 @@ class Tensor(Variable):
         """Whether the dtype has negative numbers."""
         return FROM_NUMPY[self._array.dtype].is_signed
 
-    @property
-    def T(self) -> Any:
-        """Dimensions in reverse order."""
-        return shaping.permute(self, *reversed(range(self.dim())))
-
-    @property
-    def mT(self) -> Any:
-        """The last two dimensions exchanged."""
-        if self.dim() < 2:
-            raise RuntimeError(
-                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
-            )
-        return shaping.transpose(self, -2, -1)
-
     # ------------------------------------------------------------------------------------------ place in the graph
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are wanted: of a leaf so marked, and of every result that was recorded."""
         if self._requires_grad:
             return True
-        return self._view is not None and self._view.base._requires_grad and gradient_edge(self) is not None
+        view = self._view  # one whose base was written since gets its history anew from there
+        return view is not None and view.version != self._array.version and bool(view.base.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -390,8 +380,23 @@ class Tensor(Variable):
         return interop.to_numpy(self.detach().cpu() if force else self)
 
     def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> Any:
-        found = interop.to_numpy(self)
-        return found if dtype is None and not copy else found.astype(dtype or found.dtype, copy=bool(copy))
+        return interop.as_ndarray(self, dtype, copy)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return interop.ufunc(function, method, *inputs, **options)
+
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:
+        from . import array_api  # needs the whole of numgrad
+
+        return array_api
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: builtins.bool | None = None
+    ) -> Any:
+        return interop.to_dlpack(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]:
+        return interop.dlpack_device(self)
 
     def tolist(self) -> Any:
         """The items as nested lists of Python numbers."""
@@ -407,8 +412,8 @@ class Tensor(Variable):
         return found
 
     def _to_numpy_dtype(self, dtype: Any) -> Any:
-        """The tensor in the dtype that a NumPy dtype names."""
-        return self.to(FROM_NUMPY[dtype])
+        """The tensor in the dtype that a NumPy dtype names; of complex numbers real dtypes keep the real part."""
+        return dispatch(movement.to_copy, (self,), (FROM_NUMPY[dtype].name, self._device.hardware))
 
     def cpu(self) -> Any:
         """The tensor on the CPU."""
@@ -418,27 +423,12 @@ class Tensor(Variable):
         """The tensor on a CUDA device."""
         return self.to(device="cuda" if device is None else device)
 
-    def clone(self) -> Any:
-        """A copy, recorded."""
-        return dispatch(movement.clone, (self,))
-
-    def contiguous(self) -> Any:
-        """The tensor itself when its items lie in C order, else a copy that does."""
-        return self if self._array.is_contiguous() else self.clone()._made_contiguous()
-
-    def _made_contiguous(self) -> Any:
-        """A clone keeps a permuted layout; this is the same step of the graph with its items in C order."""
-        if not self._array.is_contiguous():
-            loops = self._device.kernels()
-            dense = loops.empty(self._array.shape, self._array.dtype, self._device.hardware)
-            loops.copy(self._array, dense)
-            self._array = dense
-        return self
-
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Any:
         """Write the items of `src` (broadcast, cast) to the tensor, in place."""
         if src.__class__ in CLASSES and src._device.hardware != self._device.hardware:
             src = src.to(device=self._device)
+        if src.__class__ in CLASSES:
+            casts.warn_discarded(src.dtype, self.dtype)
         return dispatch(movement.copy, (self, src), (), self)
 
     def fill_(self, value: Any) -> Any:
@@ -447,35 +437,22 @@ class Tensor(Variable):
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
-        if isinstance(value, NUMBERS):
-            self.dtype.check_holds(value)
+        if value.__class__ in CLASSES:
+            return dispatch(movement.fill_tensor, (self, value), (), self)
+        self._check_number(value)
         return dispatch(movement.fill, (self, value), (), self)
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
-        """Zeros of a shape, with this tensor's dtype and device."""
-        from .creation import zeros
-
-        return zeros(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
-
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
-        """Ones of a shape, with this tensor's dtype and device."""
-        from .creation import ones
-
-        return ones(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
+    def _check_number(self, value: Any) -> None:
+        """Raise RuntimeError, with PyTorch's text, for a Python number that the dtype does not reach to."""
+        if isinstance(value, NUMBERS):
+            self.dtype.check_holds(value)
 
     # ------------------------------------------------------------------------------------------ looking
     def __repr__(self) -> str:
-        grad_fn = self.grad_fn
+        try:
+            name = None if self.grad_fn is None else self.grad_fn.name().rsplit("::", 1)[-1]
+        except RuntimeError:  # a view that has lost its history
+            name = "Invalid"
         return tensor_repr(
             lambda index: interop.fetch(self, index),
             shape=self._array.shape,
@@ -484,7 +461,7 @@ class Tensor(Variable):
             device=str(self._device),
             default_dtype_name=dtypes.get_default_dtype().name,
             requires_grad=self.requires_grad,
-            grad_fn_name=None if grad_fn is None else grad_fn.name().rsplit("::", 1)[-1],
+            grad_fn_name=name,
         )
 
     def __format__(self, spec: str) -> str:
@@ -492,24 +469,14 @@ class Tensor(Variable):
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
+    def _repr_html_(self) -> str:
+        return notebook.html(self)
+
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Any:
-        if not self.is_leaf:
-            error = RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-                "see https://github.com/pytorch/pytorch/pull/103001"
-            )
-            error.add_note("A copy outside the graph is what copy.deepcopy(x.detach()) gives.")
-            raise error
-        if id(self) not in memo:
-            copied = self._make_subclass(type(self), self.detach().clone(), self.requires_grad)
-            memo[id(self)] = copied
-            copied._grad = None if self._grad is None else self._grad.detach().clone()
-        return memo[id(self)]
+        return copying.deep(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # As in PyTorch the copy of a result is a leaf: the graph is not copied.
-        return (_rebuild, (type(self), interop.to_numpy(self.detach().cpu()), str(self._device), self.requires_grad))
+        return copying.reduced(self)
 
     def __len__(self) -> Any:
         if not self.dim():
@@ -519,7 +486,10 @@ class Tensor(Variable):
     def __iter__(self) -> Iterator[Any]:
         if not self.dim():
             raise TypeError("iteration over a 0-d tensor")
-        return (shaping.select(self, 0, i) for i in range(self._array.shape[0]))
+        return iter(splitting.unbind(self))
+
+    def __reversed__(self) -> Any:
+        return self.flip(0) if self.dim() else self
 
     def __bool__(self) -> Any:
         if self._array.size != 1:
@@ -527,16 +497,32 @@ class Tensor(Variable):
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         return bool(self.item())
 
-    def _scalar(self) -> Any:
+    def _scalar(self, kind: Any, c_name: str) -> Any:
+        """The only item, for Python's `kind` of number, which is less than the tensor: it has no graph."""
         if self._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.item()
+        if self.requires_grad and kind is not int:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first.",
+                UserWarning,
+                stacklevel=3,
+            )
+        item = self.item()
+        if isinstance(item, complex) and kind is not complex:
+            if item.imag:
+                raise RuntimeError(f"value cannot be converted to type {c_name} without overflow")
+            item = item.real
+        return kind(item)
 
     def __float__(self) -> Any:
-        return float(self._scalar())
+        return self._scalar(float, "double")
 
     def __int__(self) -> Any:
-        return int(self._scalar())
+        return self._scalar(int, "int64_t")
+
+    def __complex__(self) -> Any:
+        return self._scalar(complex, "c10::complex<double>")
 
     def __index__(self) -> Any:
         if self._differentiable() or self._array.size != 1:
@@ -544,8 +530,12 @@ class Tensor(Variable):
         return int(self.item())
 
     def __contains__(self, value: Any) -> Any:
-        found = self == value
-        return bool(found.long().sum().item()) if isinstance(found, Tensor) else False
+        if not isinstance(value, (Tensor, Number)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
+        found: Any = self == value
+        return bool(found.any())
 
     def __getitem__(self, index: Any) -> Any:
         return indexing.get(self, index)
@@ -553,10 +543,8 @@ class Tensor(Variable):
     def __setitem__(self, index: Any, value: Any) -> None:
         indexing.put(self, index, value)
 
-
-def _rebuild(cls: type, values: Any, device: str, requires_grad: builtins.bool) -> Any:
-    """A tensor from its pickle."""
-    return Tensor._make_subclass(cls, interop.from_numpy(values).to(device=device), requires_grad)
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
 
 
 set_tensor_class(Tensor)

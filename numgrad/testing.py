@@ -12,6 +12,7 @@ The comparisons themselves are done in plain Python, so that a wrong kernel cann
 
 from __future__ import annotations
 
+import cmath
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -19,12 +20,21 @@ from typing import Any
 
 from .autograd import grad, no_grad
 from .autograd.variable import CLASSES
-from .dtype import float32, float64
+from .dtype import bfloat16, complex64, complex128, float16, float32, float64
 from .interop import items
-from .ops import randn
+from .operands import NUMBERS
+from .ops.complex_numbers import view_as_real
+from .ops.sampling import randn
 from .random import Generator
 
-_TOLERANCES = {float32: (1.3e-6, 1e-5), float64: (1e-7, 1e-7)}  # rtol, atol; other dtypes must be equal
+_TOLERANCES = {  # rtol, atol; other dtypes must be equal
+    float16: (1e-3, 1e-5),
+    bfloat16: (1.6e-2, 1e-5),
+    float32: (1.3e-6, 1e-5),
+    float64: (1e-7, 1e-7),
+    complex64: (1.3e-6, 1e-5),
+    complex128: (1e-7, 1e-7),
+}
 
 
 # ---------------------------------------------------------------------------------------------------- assert_close
@@ -77,7 +87,7 @@ def _pairs(actual: Any, expected: Any, path: tuple[int, ...]) -> Iterator[tuple[
             yield from _pairs(a, e, (*path, i))
         return
     comparable = (actual.__class__ in CLASSES and expected.__class__ in CLASSES) or (
-        isinstance(actual, (bool, int, float)) and isinstance(expected, (bool, int, float))
+        isinstance(actual, NUMBERS) and isinstance(expected, NUMBERS)
     )
     if not comparable:
         raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
@@ -89,7 +99,8 @@ def _mismatch(
 ) -> str | None:
     """What is wrong, in PyTorch's words; None if nothing is."""
     if actual.__class__ not in CLASSES:
-        kind: Any = float64 if isinstance(actual, float) or isinstance(expected, float) else None
+        inexact = (float, complex)
+        kind: Any = float64 if isinstance(actual, inexact) or isinstance(expected, inexact) else None
         r, a = _tolerances((kind,), rtol, atol)
         return _number_mismatch(actual, expected, r, a, equal_nan)
     found = {x: {"device": x.device, "dtype": x.dtype, "stride()": tuple(x.stride())} for x in (actual, expected)}
@@ -109,24 +120,29 @@ def _tolerances(dtypes: Sequence[Any], rtol: float | None, atol: float | None) -
     return max(r for r, _ in defaults), max(a for _, a in defaults)
 
 
+def _parts(x: Any) -> list[float]:
+    """All items of a tensor, in order; of complex ones both parts: gradients are taken for each."""
+    return _flat(view_as_real(x.detach()) if x.dtype.is_complex else x)
+
+
 def _flat(x: Any) -> list[Any]:
     """All items of a tensor, in order."""
     return items(x.detach().reshape(-1))
 
 
-def _is_close(actual: float, expected: float, rtol: float, atol: float, equal_nan: bool) -> bool:
+def _is_close(actual: complex, expected: complex, rtol: float, atol: float, equal_nan: bool) -> bool:
     if actual == expected:
         return True
     if actual != actual or expected != expected:
         return equal_nan and actual != actual and expected != expected
-    return math.isfinite(expected) and abs(actual - expected) <= atol + rtol * abs(expected)
+    return cmath.isfinite(expected) and abs(actual - expected) <= atol + rtol * abs(expected)
 
 
-def _relative(difference: float, expected: float) -> float:
+def _relative(difference: float, expected: complex) -> float:
     return difference / abs(expected) if expected else math.inf if difference else math.nan
 
 
-def _number_mismatch(actual: float, expected: float, rtol: float, atol: float, equal_nan: bool) -> str | None:
+def _number_mismatch(actual: complex, expected: complex, rtol: float, atol: float, equal_nan: bool) -> str | None:
     if _is_close(actual, expected, rtol, atol, equal_nan):
         return None
     difference = abs(actual - expected)
@@ -219,7 +235,7 @@ def gradcheck(
             "requires_grad=True."
         )
     for i in checked:
-        if given[i].dtype is not float64:
+        if given[i].dtype not in (float64, complex128):
             warnings.warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
                 "will likely fail if all the inputs are not of double precision floating point or complex. ",
@@ -330,7 +346,7 @@ def _as_tuple(values: Any) -> tuple[Any, ...]:
 
 def _float_outputs(values: Any) -> tuple[Any, ...]:
     """Those results that may have gradients."""
-    return tuple(x for x in _as_tuple(values) if x.dtype.is_floating_point)
+    return tuple(x for x in _as_tuple(values) if x.dtype.is_differentiable)
 
 
 def _random_like(x: Any, generator: Generator) -> Any:
@@ -344,4 +360,4 @@ def _moved(x: Any, direction: Any, step: float) -> Any:
 
 def _inner(xs: Sequence[Any], weights: Sequence[Any]) -> float:
     """The sum of all products of items, rounded once."""
-    return math.fsum(a * b for x, v in zip(xs, weights, strict=True) for a, b in zip(_flat(x), _flat(v), strict=True))
+    return math.fsum(a * b for x, v in zip(xs, weights, strict=True) for a, b in zip(_parts(x), _parts(v), strict=True))

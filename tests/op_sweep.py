@@ -21,7 +21,7 @@ from numgrad.testing import gradcheck, gradgradcheck
 F32, F64, I64, BOOL = (np.dtype(name) for name in ("float32", "float64", "int64", "bool"))
 SHAPE = (3, 4)
 FINITE_DIFFERENCES = {"eps": 1e-5, "atol": 1e-8, "rtol": 1e-7}  # errors are some 1e-10
-TOLERANCE = {F32: 2e-6, F64: 1e-14}
+TOLERANCE = {F32: 2e-6, F64: 1e-14, np.dtype(np.complex64): 2e-6, np.dtype(np.complex128): 1e-14}
 
 
 # ---------------------------------------------------------------------------------------------------- samples
@@ -34,8 +34,9 @@ class Case:
     attributes: dict[str, Any]
 
     def cast(self, dtype: np.dtype) -> tuple[np.ndarray, ...]:
-        """The inputs with the floats in another dtype."""
-        return tuple(np.array(a, dtype if a.dtype == F64 else a.dtype) for a in self.arrays)
+        """The inputs with the floats in another dtype, complex numbers in that of as many bits a part."""
+        wanted = {F64: dtype, np.dtype(np.complex128): np.result_type(dtype, np.complex64)}
+        return tuple(np.array(a, wanted.get(a.dtype, a.dtype)) for a in self.arrays)
 
     def expected(self, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """The reference's results."""
@@ -133,7 +134,7 @@ def differentiable_inputs(op: Op, arrays: Sequence[np.ndarray]) -> list[bool]:
     if not op.differentiable:
         return [False] * len(arrays)
     names = op.inputs * len(arrays) if op.variadic else op.inputs
-    return [a.dtype.kind == "f" and (op.elementwise or n in op.rules) for n, a in zip(names, arrays, strict=True)]
+    return [a.dtype.kind in "fc" and (op.elementwise or n in op.rules) for n, a in zip(names, arrays, strict=True)]
 
 
 # ---------------------------------------------------------------------------------------------------- checks
@@ -174,7 +175,7 @@ def result_dtype(op: Op, arrays: Sequence[np.ndarray], of_reference: np.dtype) -
 
 def compare(got: np.ndarray, expected: np.ndarray) -> None:
     """Equal to a few roundings; exactly for ints and bools."""
-    if got.dtype.kind != "f":
+    if got.dtype not in TOLERANCE:
         assert_array_equal(got, expected)
     else:
         tolerance = TOLERANCE[got.dtype]

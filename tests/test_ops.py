@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import op_sweep as sweep
 import pytest
@@ -23,15 +24,24 @@ ELEMENTWISE = [name for name in ALL if OPS[name].elementwise]
 BINARY = [name for name in ELEMENTWISE if len(OPS[name].inputs) > 1]
 OTHERS = [name for name in ALL if not OPS[name].elementwise]
 VIEWS = [name for name in ALL if OPS[name].is_view]
+DTYPE_VIEWS = {name for name in VIEWS if OPS[name].dtype is not None}  # of complex numbers, which are on the CPU alone
 FACTORIES = {name for name in ALL if not OPS[name].inputs}
 DIFFERENTIABLE = [name for name in ALL if OPS[name].differentiable]
 INTEGERS = [
     *("all.dims", "amax", "amin", "aminmax", "any.dims", "argmax", "argmin", "bmm", "cat", "count_nonzero", "dot", "max"),
     *("max.dim", "min", "min.dim", "mm", "mv", "nansum", "prod", "prod.dim_int", "stack", "sum", "sum.dim", "to_copy"),
-    *VIEWS,
+    *("cummax", "cummin", "cumprod", "cumsum", "flip", "kthvalue", "mode", "repeat", "roll", "sort", "topk", "trace"),
+    *("tril", "triu"),
+    *[name for name in VIEWS if OPS[name].dtype is None],
 ]
-ON_CUDA = [n for n in ALL if n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels]
-NOT_ON_CUDA = {"as_strided"}  # the gradient has no CUDA kernel
+TO_COMPLEX = {"complex", "polar"}
+HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
+ON_CUDA = [n for n in ALL if n not in DTYPE_VIEWS and (n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels)]
+NOT_ON_CUDA = {"as_strided", "as_strided_", "unfold"}  # the gradient has no CUDA kernel
+MADE_ON_HOST = {  # the results move to the device
+    *("arange", "draw", "eye", "linspace", "logspace", "multinomial", "permutation", "poisson_counts"),
+    "triangle_indices",
+}
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
 
 
@@ -57,7 +67,7 @@ def test_declaration_is_complete(name):
 
 def test_the_table_is_not_empty():
     assert {"add", "exp", "sum", "mm", "view", "full", "adam_step"} <= set(ALL)
-    assert {"sum", "sum.dim", "mm", "bmm", "full", "arange", "to_copy", "scatter_view"} <= set(ON_CUDA)
+    assert {"sum", "sum.dim", "mm", "bmm", "full", "arange", "to_copy", "select_backward"} <= set(ON_CUDA)
 
 
 # ---------------------------------------------------------------------------------------------------- values
@@ -91,6 +101,19 @@ def test_elementwise_values_of_integers_and_bools(name, dtype):
     number = F64 if got.dtype.kind == "f" else I64
     wide = [a if m else a.astype(number) for a, m in zip(case.arrays, masks, strict=True)]
     sweep.compare(got, case.expected(wide)[0].astype(got.dtype))
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("name", [n for n in ALL if n not in FACTORIES and n not in DTYPE_VIEWS | TO_COMPLEX])
+def test_halves_are_computed_in_float32_and_rounded_once(name, dtype):
+    for case in sweep.cases(op(name)):
+        halves = [a.astype(dtype) if a.dtype == F64 else a for a in case.arrays]
+        wide = [a.astype(F32) if a.dtype == dtype else a for a in halves]
+        found, expected = (sweep.call(op(name), sweep.tensors(given), case.attributes) for given in (halves, wide))
+        for out, other in zip(found, expected, strict=True):
+            rounded = other.to(out.dtype) if other.dtype is ng.float32 else other
+            assert out.dtype is (ng.from_numpy(np.empty(0, dtype)).dtype if other.dtype is ng.float32 else other.dtype)
+            np.testing.assert_array_equal(sweep.host(out.double()), sweep.host(rounded.double()))
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -226,10 +249,13 @@ def test_numbers_as_operands(name):
 ONE_LAYOUT = {"view", "unsafe_view", "reshape_alias"}  # they refuse layouts that would need a copy
 
 
+OWN_LAYOUT = FACTORIES | {"as_strided", "as_strided_", "view_as_complex"}
+
+
 @pytest.mark.parametrize("change", [transposed, strided])
-@pytest.mark.parametrize("name", [name for name in OTHERS if name not in FACTORIES | {"as_strided"}])
+@pytest.mark.parametrize("name", [name for name in OTHERS if name not in OWN_LAYOUT])
 def test_other_layouts(name, change):
-    """as_strided alone shows the memory itself, so that its result depends on the layout."""
+    """as_strided shows the memory itself, so that its result depends on the layout; view_as_complex takes pairs alone."""
     for case in sweep.cases(op(name)):
         try:
             sweep.check_values(case, F64, [change(a) for a in case.cast(F64)])
@@ -265,7 +291,7 @@ def test_gradients_of_layouts(name, layout):
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("change", [transposed, strided])
-@pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if name not in ONE_LAYOUT | {"as_strided"}])
+@pytest.mark.parametrize("name", [name for name in DIFFERENTIABLE if name not in ONE_LAYOUT | {"as_strided", "as_strided_"}])
 def test_gradients_do_not_depend_on_layouts(name, change, create_graph):
     """Neither on the inputs' nor on the incoming gradient's."""
     for case in sweep.cases(op(name)):
@@ -284,8 +310,8 @@ def test_float32_gradients(name):
         narrow, wide = case.cast(F32), case.cast(F64)
         wanted = [i for i, needed in enumerate(sweep.differentiable_inputs(case.op, wide)) if needed]
         found, expected = (sweep.gradients(case, arrays, wanted) for arrays in (narrow, wide))
-        for one, other in zip(found, expected, strict=True):
-            assert one.dtype == F32
+        for i, one, other in zip(wanted, found, expected, strict=True):
+            assert one.dtype == narrow[i].dtype
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
@@ -397,13 +423,32 @@ def cuda_cases(name: str) -> list[Case]:
 def test_cuda(cuda_device, name):
     for case in cuda_cases(name):
         sweep.check_on_cuda(case, second=name in SECOND_ON_CUDA)
-    assert name in {*VIEWS, "arange"} or cuda_device.launches
+    assert name in {*VIEWS, *MADE_ON_HOST} or cuda_device.launches
 
 
 @pytest.mark.parametrize("name", ["add", "div", "where"])
 def test_cuda_broadcasting(cuda_device, name):
     for shapes in ([(2, 3), (3,)], [(2, 1), (1, 3)], [(), (2, 3)]):
         sweep.check_on_cuda(sweep.elementwise_case(op(name), [*shapes, (2, 3)][: len(op(name).inputs)]))
+
+
+@pytest.mark.parametrize("dtype", [ng.float16, ng.bfloat16], ids=repr)
+def test_cuda_halves(cuda_device, dtype):
+    x = ng.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=dtype).cuda().requires_grad_()
+    y = ng.tensor([0.5, 1.0, 2.0], dtype=dtype).cuda().requires_grad_()
+    out = (x * y + 1).sum(1)
+    out.sum().backward()
+    assert [t.dtype for t in (out, x.grad, y.grad)] == [dtype] * 3
+    assert [t.tolist() for t in (out, y.grad, x.double().cpu())] == [[11.5, 22.0], [5.0, 7.0, 9.0], x.tolist()]
+
+
+def test_cuda_takes_no_complex_numbers(cuda_device):
+    z = ng.tensor([1 + 2j, 3.0]).cuda()
+    assert z.real.tolist() == [1.0, 3.0]
+    assert (z.cpu().tolist(), ng.full((2,), 1j, device="cuda").tolist()) == ([1 + 2j, 3.0], [1j, 1j])
+    for call in (lambda: z + 1, z.abs, z.sum, z.clone, lambda: z.fill_(1), lambda: z.real.cfloat() @ z):
+        with pytest.raises(NotImplementedError, match=r"complex tensors on the CPU alone|no cuda kernel"):
+            call()
 
 
 @pytest.mark.parametrize("name", sorted(NOT_ON_CUDA))

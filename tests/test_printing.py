@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+from simt_runtime import SimulatedRuntime, installed
 
+import numgrad as ng
 from numgrad import printing
 
 KINDS = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
@@ -159,7 +162,7 @@ def test_the_last_line_of_the_prefix_sets_the_indentation() -> None:
 
 
 def test_print_options() -> None:
-    defaults = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+    defaults = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None, "shape": False}
     assert printing.get_printoptions() == defaults
     printing.set_printoptions(profile="short", sci_mode=True)
     assert printing.get_printoptions() == {**defaults, "precision": 2, "edgeitems": 2, "sci_mode": True}
@@ -181,3 +184,31 @@ def test_printoptions_are_restored_after_an_error() -> None:
         assert show([0.25]) == "tensor([0.2])"
         raise ZeroDivisionError
     assert show([0.25]) == "tensor([0.2500])"
+
+
+def test_the_shape_is_shown_where_it_is_asked_for() -> None:
+    printing.set_printoptions(shape=True)
+    assert show([[1.0], [2.0]]) == "tensor([[1.],\n        [2.]], size=(2, 1))"
+    assert show(3) == "tensor(3, size=())"
+    assert show([2.5], "float64", requires_grad=True) == (
+        "tensor([2.5000], size=(1,), dtype=torch.float64, requires_grad=True)"
+    )
+    printing.set_printoptions(precision=2)  # it stays until it is taken back
+    assert show([2.5]) == "tensor([2.50], size=(1,))"
+    printing.set_printoptions(shape=False)
+    assert show([2.5]) == "tensor([2.50])"
+
+
+def test_of_a_large_tensor_on_a_device_the_corners_alone_are_fetched() -> None:
+    class Counting(SimulatedRuntime):
+        fetched = 0
+
+        def to_host(self, buffer: Any, dtype: Any, count: int, offset: int) -> Any:
+            self.fetched += count
+            return super().to_host(buffer, dtype, count, offset)
+
+    expected = repr(ng.arange(10000).view(100, 100))[:-1] + ", device='cuda:0')"
+    with installed(Counting()) as runtime:
+        x = ng.arange(10000).view(100, 100).to("cuda")
+        assert repr(x) == expected
+        assert runtime.fetched < 3000  # four corners of 3 x 3, each read with the rows' gaps

@@ -265,3 +265,12 @@ def test_in_place_draws_reach_every_layout():
     assert ((inside >= 1) & (inside < 2)).all()
     assert len(np.unique(inside)) == 8
     assert base.sum().item() == pytest.approx(inside.sum())
+
+
+def test_complex_tensors_are_filled_part_by_part():
+    """As PyTorch: bounds and mean hold for both parts, and the variance is shared between them."""
+    uniform = ng.zeros(COUNT, dtype=ng.complex64).uniform_(1, 2, generator=generator()).numpy()
+    normal = ng.zeros(COUNT, dtype=ng.complex128).normal_(5, 2, generator=generator()).numpy()
+    for part in ("real", "imag"):
+        assert stats.kstest(getattr(uniform, part).astype(np.float64), stats.uniform(1, 1).cdf).pvalue > RARE
+        assert stats.kstest(getattr(normal, part), stats.norm(5, np.sqrt(2)).cdf).pvalue > RARE

@@ -29,8 +29,9 @@ FORKING = {"options": ("-W", "ignore::DeprecationWarning")}
 
 @pytest.fixture(autouse=True)
 def number_of_threads(monkeypatch):
-    """Every test may set it. However busy the machine is, workers are woken: some tests wait for one."""
+    """Every test may set it. However busy the machine is and however short a call, workers are woken."""
     monkeypatch.setattr(threads, "MOST_SKIPPED", 0)
+    monkeypatch.setattr(threads, "LONG", 0)
     threads._new_pool().stop()
     before = ng.get_num_threads()
     yield
@@ -139,7 +140,7 @@ def test_every_kind_of_operand_is_cut_as_its_letter_says():
     operands = (counts, rows, scaled, halves, 5, out)
     count_items(*(x.copy() if isinstance(x, np.ndarray) else x for x in operands))
     kernel = count_items._compiled[counts.dtype]
-    threads.share(kernel, "vvfsww", operands, 10, 4, 1, 7, 2)
+    threads.share(kernel, "vvfsww", operands, threads.LONG, 10, 4, 1, 7, 2)
     assert counts.tolist() == [5] * 10
     assert rows.tolist() == [[12] * 3] * 8 + [[6] * 3] * 2  # the parts have 4, 4 and 2 rows of 3
     assert scaled.tolist() == [1] * 67  # 7 items a unit, the last three are not there
@@ -181,7 +182,21 @@ def test_calls_are_not_skipped_for_ever():
     pool = threads._Pool(1)
     pool.grow(1)
     pool.skipped = -1
-    assert pool.wake(1)
+    assert pool.wake(1, threads.LONG)
+    pool.stop()
+
+
+def test_a_short_call_by_itself_wakes_nobody(monkeypatch):
+    monkeypatch.setattr(threads, "LONG", 1000)
+    pool = threads._Pool(1)
+    pool.grow(1)
+    pool._is_asleep[0] = True
+    assert not pool.wake(1, 999)
+    pool.last_end = time.perf_counter() + 100  # a call has just ended
+    assert pool.wake(1, 999)
+    assert pool._is_asleep == [False]
+    pool._is_asleep[0], pool.last_end = True, 0.0
+    assert pool.wake(1, 1000)
     pool.stop()
 
 
@@ -193,7 +208,7 @@ def test_workers_that_keep_their_caller_waiting_are_left_alone_for_a_while(monke
     for is_stalled in (True, True, True, True, False, True):
         pool.learn(is_stalled)
         woken = 0
-        while not pool.wake(1):
+        while not pool.wake(1, threads.LONG):
             woken += 1
         skipped.append(woken)
     assert skipped == [4, 8, 16, 16, 0, 16]

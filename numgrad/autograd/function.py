@@ -13,13 +13,14 @@ from ..kernels.array import Array
 from ..kernels.backends import backend
 from . import grad_mode
 from .engine import lend
-from .inplace import check_view_write, rebase
+from .inplace import rebase
 from .node import FREED, AccumulateGrad, Node, gradient_edge, raise_modified, saved_versions
 from .observers import observe_node
 from .saved import ALREADY_SET, PackedArray, pairs
 from .saved_attributes import NOTHING_SAVED, SavedTensor
 from .validation import validated
-from .variable import CLASSES, Creation, Edge, ViewInfo, wrap
+from .variable import CLASSES, FUNCTION, SEVERAL, Edge, ViewInfo, wrap
+from .view_rules import check_history
 from .watch import watching
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
@@ -534,7 +535,7 @@ class _Call:
             if x._view is not None:
                 if count > 1:
                     raise RuntimeError(_DIRTY_VIEW)
-                check_view_write(x, indirect=False)
+                check_history(x)
             rebase(x, self.node)
             return x
         if is_input:
@@ -558,7 +559,7 @@ class _Call:
             raise RuntimeError(_SAVED_INPUT)
         view = wrap(x._array, x._device)
         base = x if x._view is None else x._view.base
-        view._view = ViewInfo(base, x._array.storage.version, Creation.FUNCTION)
+        view._view = ViewInfo(base, x._array.storage.version, FUNCTION)
         return view
 
     def _note_views(self, outputs: tuple[Any, ...], found: tuple[Any, ...], dirty: tuple[Any, ...]) -> None:
@@ -566,7 +567,7 @@ class _Call:
         views = [x for x in found if x.__class__ in CLASSES and x._view is not None and not any(x is d for d in dirty)]
         recorded = sum(x.__class__ in CLASSES and x._edge is not None and x._edge[0] is self.node for x in found)
         for x in views:
-            x._view.creation = Creation.SEVERAL if recorded > 1 else Creation.FUNCTION
+            x._view.creation = SEVERAL if recorded > 1 else FUNCTION
 
 
 class _TwiceNode(Node):

@@ -11,13 +11,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..kernels.array import contiguous_strides
+from ..kernels.array import Array, contiguous_strides
+from ..kernels.complex_numbers import view_as_complex, view_as_real
 from ..kernels.movement import to_strides
 from ..kernels.views import as_strided
 from . import grad_mode
 from .node import FREED, Node, gradient_edge, move_retained, regenerate_view
-from .variable import Edge, Variable, is_inference, wrap
-from .view_errors import check_view_write
+from .variable import Variable, is_inference, wrap
+from .view_rules import check_history
 
 _INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
@@ -39,34 +40,56 @@ def check_counted(target: Any) -> None:
         raise RuntimeError(_INFERENCE)
 
 
-def check_writable(target: Any) -> None:
-    """Raise RuntimeError, with PyTorch's texts, when the graph does not allow `target` to be written in place."""
+def check_writable(target: Any, inputs: Sequence[Any] = ()) -> None:
+    """Raise RuntimeError, with PyTorch's texts, when the graph does not allow `target` to be written in place.
+
+    That is asked only where the write is recorded: when `target`, or one of the other inputs, requires a gradient.
+    """
     check_counted(target)
     if not grad_mode.mode.enabled:
         return
     view = target._view
+    required = target.requires_grad or (view is not None and view.base.requires_grad)
+    if not (required or any(isinstance(x, Variable) and x.requires_grad for x in inputs)):  # type: ignore[attr-defined]
+        return
     if view is not None:
-        if view.base.requires_grad:
-            check_view_write(target, indirect=False)
-        if view.base._requires_grad and view.base._edge is None:
+        check_history(target)
+        if required and view.base.is_leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if target._requires_grad and target._edge is None:
+    if required and target.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def check_overlap(target: Any, inputs: Sequence[Any]) -> None:
-    """Raise RuntimeError when `target` shows one item twice, or overlaps an input without being the same view."""
+    """Raise RuntimeError when `target` overlaps an input without being the same view."""
     array = target._array
-    if any(s == 0 and n > 1 for n, s in zip(array.shape, array.strides, strict=True)):
-        raise RuntimeError(_SELF_OVERLAP)
     for x in inputs:
-        if not isinstance(x, Variable) or x is target:
-            continue
-        other = x._array
-        if other.storage is not array.storage:
-            continue
-        if other.layout != array.layout and _share_elements(array, other):
-            raise RuntimeError(_OVERLAP)
+        if isinstance(x, Variable) and x is not target and x._array.layout != array.layout:
+            _check_apart(array, x._array)
+
+
+def shows_items_twice(array: Array) -> bool:
+    """Whether a layout repeats elements along a dimension, as an expanded one does."""
+    return any(s == 0 and n > 1 for n, s in zip(array.shape, array.strides, strict=True))
+
+
+def check_self_overlap(target: Any) -> None:
+    """Raise RuntimeError when `target` shows one item twice."""
+    if shows_items_twice(target._array):
+        raise RuntimeError(_SELF_OVERLAP)
+
+
+def check_apart(target: Any, inputs: Sequence[Any]) -> None:
+    """Raise RuntimeError when `target` overlaps an input, be it the very same view."""
+    for x in inputs:
+        _check_apart(target._array, x._array)
+
+
+def _check_apart(array: Array, other: Array) -> None:
+    if other.storage is not array.storage or other.dtype is not array.dtype:
+        return
+    if other.layout == array.layout or _share_elements(array, other):
+        raise RuntimeError(_OVERLAP)
 
 
 def _share_elements(a: Any, b: Any) -> bool:
@@ -107,11 +130,14 @@ class CopySlices(Node):
     of the written part goes through that op; the rest passes on.
     """
 
-    __slots__ = ("_operands", "layout")
+    __slots__ = ("_operands", "joins", "layout", "splits")
 
-    def __init__(self, base_edge: Edge | None, writer: Node, layout: tuple[Any, ...], device: Any) -> None:
-        super().__init__((base_edge, *writer.edges[1:]), (writer,), device)
-        self.layout = layout
+    def __init__(self, base: Variable, view: Array, writer: Node) -> None:
+        super().__init__((gradient_edge(base), *writer.edges[1:]), (writer,), base._device)
+        array = base._array
+        self.layout = (array.strides, array.offset, view.shape, view.strides, view.offset)
+        self.splits = array.dtype is not view.dtype and array.dtype.kind == "c"
+        self.joins = array.dtype is not view.dtype and view.dtype.kind == "c"
         self._operands = [0, *(i for i in writer.operands if i)]
 
     @property
@@ -132,13 +158,12 @@ class CopySlices(Node):
         return [None if r is None else r._array for r in results]
 
     def _apply_tensors(self, g: Any, through_arrays: bool = False) -> list[Any]:
-        base_strides, base_offset, size, stride, offset = self.layout
+        base_strides = self.layout[0]
         # Laid out as the base: a plain clone keeps a permuted layout of `g`, under which `part` would be other items.
         plain = g._array.is_contiguous() and contiguous_strides(g._array.shape) == base_strides
         dense = g.clone() if plain else to_strides(g, strides=base_strides)
-        start = offset - base_offset + dense._array.offset
         (writer,) = self.saved
-        part = as_strided(dense, size=size, stride=stride, storage_offset=start)
+        part = self._part_of(dense)
         if through_arrays:
             inner = writer.apply(part.clone()._array, False)
             inner = [None if r is None else wrap(r, self.device) for r in inner]
@@ -151,6 +176,20 @@ class CopySlices(Node):
                 part.copy_(inner[0])
         return [dense if self.edges[0] is not None else None, *inner[1:]]
 
+    def _part_of(self, dense: Any) -> Any:
+        """The view of a gradient of the base that corresponds to the written view.
+
+        A view of another dtype shows complex numbers as real ones, or real ones as complex: all is counted in real ones.
+        """
+        _, base_offset, size, stride, offset = self.layout
+        if self.joins:
+            size, stride, offset = view_as_real.layout(size, stride, offset)
+        elif self.splits:
+            dense, base_offset = view_as_real(dense), 2 * base_offset
+        start = offset - base_offset + dense._array.offset
+        part = as_strided(dense, size=size, stride=stride, storage_offset=start)
+        return view_as_complex(part) if self.joins else part
+
 
 def rebase(target: Any, node: Node) -> None:
     """Make `target` the result of `node`, after its data was written and its version raised."""
@@ -162,10 +201,8 @@ def rebase(target: Any, node: Node) -> None:
         target._requires_grad = True
         return
     base = view.base
-    b, v = base._array, target._array
-    b.storage.writer = (CopySlices.__name__, b.layout)
-    layout = (b.strides, b.offset, v.shape, v.strides, v.offset)
-    edge = (CopySlices(gradient_edge(base), node, layout, base._device), 0)
+    base._array.storage.writer = (CopySlices.__name__, base._array.layout)
+    edge = (CopySlices(base, target._array, node), 0)
     move_retained(base, edge)
     base._edge = edge
     base._requires_grad = True

@@ -12,10 +12,11 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from ..dtype import bool_, complex128, float64, int64
+from ..dtype import FROM_NUMPY, bool_, complex128, float64, int64
 from ..kernels import cpu
 from ..kernels.array import Array
 from ..kernels.backends import backend
+from ..kernels.complex_numbers import conj, view_as_complex, view_as_real
 from ..kernels.halves import in_float32
 from ..kernels.locks import fork_safe_lock
 from ..kernels.reduced_gradients import reduced_gradients
@@ -26,7 +27,7 @@ from . import grad_mode
 from .hooks import Hooks, RemovableHandle, add_hook
 from .saved_attributes import SavedAttributes
 from .variable import CLASSES, Edge, Variable, describe, wrap
-from .view_errors import check_view_write
+from .view_rules import check_history
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -227,7 +228,7 @@ class Recorder:
             if rule is None and mask >> i & 1:
                 read |= set(op.backward(1 << i).saved)
             elif rule is not None:
-                read |= {_index(op, n) for n in rule.reads if n != "g"}
+                read |= {index_of(op, n) for n in rule.reads if n != "g"}
         self.saves = tuple(sorted(read, key=lambda i: (i == OUT, i)))
         self.routes = tuple(backward.routes)
         self.keeps = sum(1 << (i if i != OUT else 2) for i in self.saves) if len(op.inputs) == 2 else -1
@@ -253,7 +254,8 @@ class Recorder:
         return self._compiled
 
 
-def _index(op: ElementwiseOp, name: str) -> int:
+def index_of(op: ElementwiseOp, name: str) -> int:
+    """The index of what a gradient names, among the op's inputs, or `OUT`."""
     return OUT if name == "out" else op.inputs.index(name)
 
 
@@ -392,7 +394,7 @@ class ElementwiseNode(Node):
                 results.append(None)
                 continue
             if rule is not None:
-                result = rule.function(*[g if n == "g" else values[_index(recorder.op, n)] for n in rule.reads])
+                result = rule.function(*[g if n == "g" else values[index_of(recorder.op, n)] for n in rule.reads])
             else:
                 # One op for each gradient: ops of one output are all that the graph has to record.
                 single = recorder.op.backward(1 << i)
@@ -472,7 +474,7 @@ def _read_names(op: Op, mask: int) -> list[str]:
             names |= dict.fromkeys(op.rules[name].reads)
     if isinstance(op, KernelOp):  # its fused kernel reads no other inputs than the wanted gradients do
         names |= dict.fromkeys(n for n in op.fused_reads if n not in op.inputs)
-    return [n for n in names if not (n == "g" or (n[0] == "g" and n[1:].isdigit()))]
+    return [n for n in names if not (n in ("g", "gs") or (n[0] == "g" and n[1:].isdigit()))]
 
 
 def save_plan(op: Op, mask: int) -> SavePlan:
@@ -530,8 +532,8 @@ class OpNode(Node):
     @property
     def results(self) -> Sequence[int]:
         """See `Node.results`."""
-        if self.outputs == 1:
-            return range(1)
+        if self.outputs == 1 or self.op.is_view:
+            return range(self.outputs)
         return [k for k in range(self.outputs) if k not in self.op.non_differentiable_outputs]
 
     def saved_names(self) -> Iterable[str]:
@@ -583,8 +585,10 @@ class OpNode(Node):
         if graph:
             tensors = {n: _variable(a, self.device, self._edge_of(n)) for n, a in saved.items()}
             return self._apply_rules(grads, tensors | self.facts)
-        if not op.is_view and (fused := op.fused_kernels.get(self.device.type)) is not None:
-            return self._apply_fused(fused, g, saved)
+        if not op.is_view and not self._conjugates(grads):
+            fused = op.fused_kernels.get(self.device.type)
+            if fused is not None:
+                return self._apply_fused(fused, g, saved)
         with grad_mode.no_grad():
             tensors = {n: wrap(a, self.device) for n, a in saved.items()} | self.facts
             results = self._apply_rules([None if x is None else wrap(x, self.device) for x in grads], tensors)
@@ -609,10 +613,26 @@ class OpNode(Node):
         results = in_float32(fused, [g.ndarray, *values, self.needs])
         return [None if r is None else cpu.from_host(r) for r in results]
 
+    def _conjugates(self, grads: Sequence[Any]) -> bool:
+        """Whether the rules, written for real numbers, give the conjugates of gradients from conjugates.
+
+        So it is for every holomorphic function (see `kernels/complex_forms.py`); what only moves items needs no conjugates.
+        """
+        op = self.op
+        if op.is_view or op.moves or not op.takes_complex:
+            return False
+        return any(g is not None and FROM_NUMPY[_array_of(g).dtype].is_complex for g in grads)
+
     def _apply_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
+        if not self._conjugates(grads):
+            return self._apply_real_rules(grads, values)
+        results = self._apply_real_rules([None if g is None else conj(g) for g in grads], values)
+        return [None if r is None else conj(r) for r in results]
+
+    def _apply_real_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
         op = self.op
         given = {f"g{i}": g for i, g in enumerate(grads)}
-        given["g"] = grads[0]
+        given["g"], given["gs"] = grads[0], grads
         if op.variadic:
             (rule,) = op.rules.values()
             return rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads})
@@ -624,6 +644,10 @@ class OpNode(Node):
             rule = op.rules[name]
             results.append(rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads}))
         return results
+
+
+def _array_of(g: Any) -> Array:
+    return g if isinstance(g, Array) else g._array
 
 
 def node_class(op: Op, base: type[Node] | None = None) -> type[Any]:
@@ -673,28 +697,39 @@ def _refresh_view(variable: Any) -> None:
     """Give a view whose base was written in place since a history that starts from the base's."""
     view = variable._view
     if view.base.requires_grad:
-        check_view_write(variable, indirect=True)
+        check_history(variable, indirect=True)
         regenerate_view(variable)
     view.version = variable._array.version
 
 
 def regenerate_view(variable: Any) -> None:
-    """Make a view's history anew: the base's, and from there one `AsStridedBackward0`."""
+    """Make a view's history anew: the base's, and from there one `AsStridedBackward0`.
+
+    Where the view shows complex numbers as real ones, or real ones as complex, all is counted in real ones.
+    """
     view = variable._view
     base, array = view.base, variable._array
-    facts = {
-        "input_shape": base._array.shape,
-        "input_strides": base._array.strides,
-        "input_offset": base._array.offset,
-        "size": array.shape,
-        "stride": array.strides,
-        "storage_offset": array.offset,
-    }
-    node = node_class(as_strided)((gradient_edge(base),), {}, facts, variable._device, 1, (True,))
-    move_retained(variable, (node, 0))
-    variable._edge = (node, 0)
+    edge, source, target = gradient_edge(base), base._array.layout, array.layout
+    joins = splits = False
+    if array.dtype is not base._array.dtype:
+        joins, splits = array.dtype.kind == "c", base._array.dtype.kind == "c"
+    if splits:
+        edge, source = _view_edge(view_as_real, edge, {}, variable._device), view_as_real.layout(*source)
+    if joins:
+        target = view_as_real.layout(*target)
+    facts = dict(zip(("input_shape", "input_strides", "input_offset"), source, strict=True))
+    facts |= dict(zip(("size", "stride", "storage_offset"), target, strict=True))
+    edge = _view_edge(as_strided, edge, facts, variable._device)
+    if joins:
+        edge = _view_edge(view_as_complex, edge, {}, variable._device)
+    move_retained(variable, edge)
+    variable._edge = edge
     variable._requires_grad = True
     view.version = array.version
+
+
+def _view_edge(op: Any, edge: Edge | None, facts: dict[str, Any], device: Any) -> Edge:
+    return (node_class(op)((edge,), {}, facts, device, 1, (True,)), 0)
 
 
 def move_retained(variable: Any, edge: Edge) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -15,28 +14,22 @@ if TYPE_CHECKING:
     from .node import Node
 
 Edge = tuple["Node", int]
-
-
-class Creation(enum.Enum):
-    """How a view was made; only one made in the normal way may be written in place while ops are recorded."""
-
-    NORMAL = enum.auto()
-    NO_GRAD = enum.auto()
-    INFERENCE = enum.auto()
-    FUNCTION = enum.auto()  # in a custom Function, or an input that one returned
-    SEVERAL = enum.auto()  # by an op that returns several views
+# How a view was made, where that limits what may be done with it.
+NO_GRAD, INFERENCE, FUNCTION, SEVERAL = "no_grad", "inference", "function", "several"
 
 
 class ViewInfo:
     """That a tensor is a differentiable view of `base`, and how it was made.
 
     `version` is the storage's version for which the view's `grad_fn` is valid: when the base has been written in place
-    since, the view's history is made anew from the base's.
+    since, the view's history is made anew from the base's. `creation` is `NO_GRAD` for a view that was made without
+    recording, `INFERENCE` for one made in inference mode, `FUNCTION` for one made in a custom Function, or an input that
+    it returned, `SEVERAL` for one of several that an op gave at once, and "" for any other; see `view_rules`.
     """
 
     __slots__ = ("base", "creation", "version")
 
-    def __init__(self, base: Variable, version: int, creation: Creation = Creation.NORMAL) -> None:
+    def __init__(self, base: Any, version: int, creation: str) -> None:
         self.base = base
         self.version = version
         self.creation = creation

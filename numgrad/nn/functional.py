@@ -14,6 +14,7 @@ from ..kernels import activations
 from ..operands import broadcast_shapes
 from ..ops import losses
 from ..ops.checks import check_tensor
+from ..ops.counting import one_hot
 from ..ops.linalg import linear
 from ..tensor import Tensor
 
@@ -24,9 +25,11 @@ __all__ = [
     "log_softmax",
     "mse_loss",
     "nll_loss",
+    "one_hot",
     "relu",
     "sigmoid",
     "silu",
+    "softmax",
     "softplus",
     "tanh",
 ]
@@ -91,6 +94,20 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         )
         dim = 0 if input.dim() in (0, 1, 3) else 1
     return losses.log_softmax(input if dtype is None else input.to(dtype), dim)
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(x) / sum(exp(x)) along `dim`, computed without overflow; `dtype` converts the input first.
+
+    Without `dim` PyTorch's old choice is made (0 for 0, 1 and 3 dimensions, else 1), with its warning.
+    """
+    if dim is None:
+        warnings.warn(
+            "Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an argument.",
+            stacklevel=_stacklevel - 1,
+        )
+        dim = 0 if input.dim() in (0, 1, 3) else 1
+    return ops.softmax(input, dim, dtype)
 
 
 def mse_loss(

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from ..autograd.grad_mode import no_grad
 from ..device import device as Device
+from ..dtype import bfloat16, float16, float32, float64
 from ..dtype import dtype as DType
-from ..dtype import float32, float64
 from ..tensor import Tensor
 from .hooks import HookMethods, hook_tables, registered
 from .parameter import Parameter
@@ -375,6 +375,14 @@ class Module(HookMethods, StateDictMethods):
     def double(self) -> Self:
         """Convert all floating parameters and buffers to float64."""
         return self._apply(lambda tensor: tensor.to(float64) if tensor.is_floating_point() else tensor)
+
+    def half(self) -> Self:
+        """Convert all floating parameters and buffers to float16."""
+        return self._apply(lambda tensor: tensor.to(float16) if tensor.is_floating_point() else tensor)
+
+    def bfloat16(self) -> Self:
+        """Convert all floating parameters and buffers to bfloat16."""
+        return self._apply(lambda tensor: tensor.to(bfloat16) if tensor.is_floating_point() else tensor)
 
     def cpu(self) -> Self:
         """Move to the CPU."""

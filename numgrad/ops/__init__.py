@@ -7,12 +7,102 @@ from typing import TYPE_CHECKING, Any
 from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
+from .complex_numbers import (
+    complex,
+    conj,
+    conj_physical,
+    imag,
+    is_conj,
+    is_neg,
+    isreal,
+    polar,
+    real,
+    resolve_conj,
+    resolve_neg,
+    view_as_complex,
+    view_as_real,
+)
+from .contractions import (
+    addbmm,
+    addmv,
+    addr,
+    baddbmm,
+    cdist,
+    chain_matmul,
+    cross,
+    dist,
+    ger,
+    inner,
+    kron,
+    outer,
+    tensordot,
+)
+from .counting import bincount, bucketize, corrcoef, cov, histc, searchsorted
+from .dimensions import (
+    adjoint,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_shapes,
+    broadcast_tensors,
+    broadcast_to,
+    diagonal,
+    moveaxis,
+    movedim,
+    ravel,
+    swapaxes,
+    swapdims,
+    unflatten,
+)
+from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
+from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
-from .linalg import addmm, bmm, dot, matmul, mm, mv
+from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
 from .losses import log_softmax, nll_loss
+from .memory import clone
+from .methods import in_place
+from .ordering import (
+    argsort,
+    combinations,
+    kthvalue,
+    median,
+    mode,
+    msort,
+    nanmedian,
+    nanquantile,
+    quantile,
+    sort,
+    topk,
+    unique,
+    unique_consecutive,
+)
+from .rearrangement import (
+    block_diag,
+    cartesian_prod,
+    column_stack,
+    diag,
+    diag_embed,
+    diagflat,
+    dstack,
+    flip,
+    fliplr,
+    flipud,
+    hstack,
+    meshgrid,
+    repeat_interleave,
+    roll,
+    rot90,
+    row_stack,
+    tile,
+    trace,
+    tril,
+    triu,
+    vander,
+    vstack,
+)
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
-from .rounding import copysign, div, floor_divide, fmod, heaviside, remainder, round
+from .rounding import copysign, div, floor_divide, fmod, heaviside, nextafter, remainder, round
 from .sampling import (
     bernoulli,
     multinomial,
@@ -26,9 +116,26 @@ from .sampling import (
     randn_like,
     randperm,
 )
+from .scans import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, softmax, trapezoid
+from .scattering import gather, scatter, scatter_add, scatter_reduce, take_along_dim
+from .selecting import (
+    argwhere,
+    index_add,
+    index_copy,
+    index_fill,
+    index_select,
+    masked_fill,
+    masked_scatter,
+    masked_select,
+    nonzero,
+    put,
+    take,
+)
 from .shaping import (
     as_strided,
     cat,
+    concat,
+    concatenate,
     flatten,
     narrow,
     permute,
@@ -40,6 +147,7 @@ from .shaping import (
     transpose,
     unsqueeze,
 )
+from .splitting import chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, vsplit
 from .statistics import logsumexp, norm, std, std_mean, var, var_mean
 from .table import FUNCTIONS
 
@@ -50,6 +158,10 @@ if TYPE_CHECKING:  # the functions of the table have no names that a type checke
 
 globals().update(FUNCTIONS)
 
+clamp_, clamp_max_, clamp_min_, clip_ = in_place(clamp), in_place(clamp_max), in_place(clamp_min), in_place(clip)
+nan_to_num_, round_, square_, xlogy_ = in_place(nan_to_num), in_place(round), in_place(square), in_place(xlogy)
+
 divide = true_divide = div
+trapz = trapezoid
 
 __all__ = [name for name, value in globals().items() if isinstance(value, FunctionType) and not name.startswith("_")]

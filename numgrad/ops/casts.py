@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +12,9 @@ from ..autograd.variable import CLASSES
 from ..device import device as Device
 from ..dispatch import dispatch
 from ..kernels import movement
+from ..memory_format import has_strides, lay_out, wanted_strides
 
 _TYPE_NAMES = {f"torch.{d.tensor_name}": d for d in dtypes.ALL}
-_warned = False
 
 
 def to(
@@ -23,11 +24,13 @@ def to(
     dtype: Any = None,
     non_blocking: bool = False,
     copy: bool = False,
+    memory_format: Any = None,
 ) -> Any:
     """The tensor in another dtype, on another device, or both; itself when nothing changes.
 
-    `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, each followed by `non_blocking` and `copy`. The autodiff
-    context stays the tensor's own. Of complex numbers real dtypes keep the real part, with a warning.
+    `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, each followed by `non_blocking` and `copy`;
+    `memory_format` says how a copy lies in memory, by default as the tensor. The autodiff context stays the tensor's own.
+    Of complex numbers real dtypes keep the real part, with a warning.
 
     Raises:
         TypeError: arguments that are none of these.
@@ -51,32 +54,40 @@ def to(
     if wanted is None:
         raise TypeError(f"to() received an invalid combination of arguments - got (dtype={dtype.__class__.__name__}, )")
     where = self._device if device is None else Device(device).concrete()
-    if not copy and wanted is self.dtype and where.hardware == self._device.hardware:
+    strides = wanted_strides("to", memory_format, self._array.shape)
+    if not copy and wanted is self.dtype and where.hardware == self._device.hardware and has_strides(self, strides):
         return self
     where.kernels()
     warn_discarded(self.dtype, wanted)
-    return dispatch(movement.to_copy, (self,), (wanted.name, where.hardware))
+    return lay_out(dispatch(movement.to_copy, (self,), (wanted.name, where.hardware)), strides)
 
 
 def warn_discarded(given: dtypes.dtype, wanted: dtypes.dtype) -> None:
     """Warn, the first time, that a cast of complex numbers to a real dtype keeps the real part alone."""
-    global _warned
-    if given.is_complex and not (wanted.is_complex or wanted is dtypes.bool_ or _warned):
-        _warned = True
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
+    if given.is_complex and not (wanted.is_complex or wanted is dtypes.bool_):
+        warn_of_real_parts()
 
 
-def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+@functools.cache  # once, as PyTorch
+def warn_of_real_parts() -> None:
+    """Warn that imaginary parts were discarded."""
+    warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=5)
+
+
+def type(self: Any, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
     """PyTorch's name of the tensor type, `torch.FloatTensor`; with a dtype, or such a name, the tensor in it.
 
     Raises ValueError for another name.
     """
     if dtype is None:
         return f"torch.{'cuda.' if self.is_cuda else ''}{self.dtype.tensor_name}"
-    wanted = dtype if isinstance(dtype, dtypes.dtype) else _TYPE_NAMES.get(dtype)
-    if wanted is None:
+    if isinstance(dtype, str):
+        wanted = _TYPE_NAMES.get(dtype)
+    else:
+        wanted = getattr(dtype, "dtype", dtype)  # a type such as `FloatTensor` has one
+    if not isinstance(wanted, dtypes.dtype):
         raise ValueError(f"invalid type: '{getattr(dtype, '__name__', dtype)}'")
-    return to(self, wanted)
+    return to(self, wanted, memory_format=memory_format)
 
 
 def type_as(self: Any, other: Any) -> Any:
@@ -84,9 +95,11 @@ def type_as(self: Any, other: Any) -> Any:
     return to(self, other)
 
 
-def _cast(name: str, wanted: dtypes.dtype) -> Callable[[Any], Any]:
-    def method(self: Any) -> Any:
-        return to(self, wanted)
+def _cast(name: str, wanted: dtypes.dtype) -> Callable[..., Any]:
+    def method(self: Any, *, memory_format: Any = None) -> Any:
+        if memory_format is not None:
+            wanted_strides(name, memory_format, self._array.shape)  # for its errors
+        return to(self, wanted, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"The tensor as {wanted.name}."

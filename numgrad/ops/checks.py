@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..autograd.grad_mode import mode
 from ..autograd.variable import CLASSES
+from ..size import Size
 
 
 def check_tensor(name: str, value: Any, argument: str = "input", position: int = 1) -> None:
@@ -40,4 +42,23 @@ def invalid_combination(
 
 
 def _kind(value: Any) -> str:
-    return "Tensor" if value.__class__ in CLASSES else type(value).__name__
+    if value.__class__ in CLASSES:
+        return "Tensor"
+    return "torch.Size" if isinstance(value, Size) else type(value).__name__
+
+
+def written(name: str, found: Any, out: Any) -> Any:
+    """A result, copied to `out` where that is given. Raises RuntimeError when a gradient is wanted, or for another shape."""
+    if out is None:
+        return found
+    check_tensor(name, out, "out")
+    if mode.enabled and (found.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+    if out._array.shape != found._array.shape:
+        raise RuntimeError(
+            f"{name}(): out has shape {list(out.shape)}, the result {list(found.shape)}: give it that shape"
+        )
+    return out.copy_(found)

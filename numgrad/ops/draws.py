@@ -57,6 +57,12 @@ def refuse_integers(kernel: str, dtype: dtypes.dtype) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.scalar_name}'")
 
 
+def refuse_complex(kernel: str, dtype: dtypes.dtype) -> None:
+    """Raise NotImplementedError in the name of PyTorch's kernel, for complex numbers."""
+    if dtype.is_complex:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.scalar_name}'")
+
+
 def shown(value: float) -> str:
     """A number as C++ prints it in PyTorch's messages: `-1`, `0.5`, `3e+38`."""
     return f"{value:g}"
@@ -73,6 +79,8 @@ def check_integer_bounds(dtype: dtypes.dtype, low: int, high: int) -> None:
 
     Floats beyond the integers that they hold exactly are warned of, as there.
     """
+    if dtype.is_complex:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     smallest, largest = draws.integer_range(dtype.numpy)

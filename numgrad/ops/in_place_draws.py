@@ -12,8 +12,9 @@ from .. import dtype as dtypes
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import draws as kernels
+from ..limits import finfo
 from .checks import invalid_combination
-from .draws import check_integer_bounds, check_std, draw, integers, real, refuse_integers, shown
+from .draws import check_integer_bounds, check_std, draw, integers, real, refuse_complex, refuse_integers, shown
 from .sampling import trials
 
 
@@ -45,12 +46,16 @@ def uniform_(self: Any, *bounds: Any, generator: Any = None, **named: Any) -> An
     _check_interval(self.dtype, low, high)
     values = _drawn(self, "uniform_", "uniform", generator)
     if (low, high) != (0, 1):
-        values = values * (high - low) + low
+        values = values * (high - low) + _of_each_part(low, self.dtype)
     return dispatch(kernels.uniform_, (self, values), (), self)
 
 
+def _of_each_part(value: float, dtype: dtypes.dtype) -> Any:
+    return complex(value, value) if dtype.is_complex else value
+
+
 def _check_interval(dtype: dtypes.dtype, low: float, high: float) -> None:
-    largest = kernels.largest(dtype.numpy)
+    largest = finfo(dtype).max
     for name, value in (("from", low), ("to", high)):
         if not abs(value) <= largest:
             raise RuntimeError(f"{name} is out of bounds for {dtype.c_name}")
@@ -70,7 +75,9 @@ def normal_(self: Any, mean: float = 0, std: float = 1, *, generator: Any = None
     mean, std = real("normal_", "mean", 1, mean), real("normal_", "std", 2, std)
     check_std(std)
     refuse_integers("normal_kernel_cpu", self.dtype)
-    values = _drawn(self, "normal_", "normal", generator) * std + mean
+    values = _drawn(self, "normal_", "normal", generator)
+    if (mean, std) != (0, 1):
+        values = values * std + _of_each_part(mean, self.dtype)
     return dispatch(kernels.normal_, (self, values), (), self)
 
 
@@ -80,6 +87,7 @@ def log_normal_(self: Any, mean: float = 1, std: float = 2, *, generator: Any = 
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={shown(std)}")
     refuse_integers("log_normal_cpu", self.dtype)
+    refuse_complex("log_normal_cpu", self.dtype)
     values = (_drawn(self, "log_normal_", "normal", generator) * std + mean).exp()
     return dispatch(kernels.log_normal_, (self, values), (), self)
 
@@ -111,6 +119,7 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={shown(p)}")
     if self.dtype is dtypes.bool_:
         raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
+    refuse_complex("geometric_cpu", self.dtype)
     failures = (-_exact_unit(self, "geometric_", generator)).log1p() / math.log1p(-p)
     return dispatch(kernels.geometric_, (self, failures.long() + 1), (), self)
 
@@ -149,6 +158,7 @@ def random_(self: Any, *bounds: Any, generator: Any = None, **named: Any) -> Any
     is_known = len(bounds) <= 2 and given.keys() <= {"from", "to"} and len(given) == len(bounds) + len(named)
     if not is_known or any(isinstance(b, float) or not hasattr(b, "__index__") for b in (low, high) if b is not None):
         raise invalid_combination("random_", bounds, named, _RANDOMS)
+    refuse_complex("random_kernel_cpu", self.dtype)
     op = kernels.random_ if not given else kernels.random_from if "from" in given else kernels.random_to
     smallest = 0 if low is None else int(low)
     last = kernels.integer_range(self.dtype.numpy)[1] if high is None else int(high) - 1
@@ -175,5 +185,6 @@ def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
         raise invalid_combination("bernoulli_", (p,), {}, _BERNOULLIS)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={shown(p)}")
+    refuse_complex("bernoulli_scalar_cpu_", self.dtype)
     values = _drawn(self, "bernoulli_", "uniform", generator, dtypes.float32) < p
     return dispatch(kernels.bernoulli_number, (self, values), (), self)

@@ -10,6 +10,7 @@ from ..dispatch import dispatch
 from ..kernels import linalg as kernels
 from ..kernels import views
 from ..operands import broadcast_shapes
+from ..out import write_out
 from .checks import check_tensors
 from .shaping import expanded_size, fresh_view
 
@@ -64,8 +65,10 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1
         expanded_size(input, (a[0], b[1]))  # for its errors
     if dtype.kind == "b":
         _check_not_bool("addmm_impl_cpu_", mat1)
+    if dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)
     if beta != 1:
-        input = input * beta
+        input = input * beta if beta else input.new_zeros(input.shape)  # so that its NaNs do not count
     if alpha != 1:
         mat1 = mat1 * alpha
     return dispatch(kernels.addmm, (input, mat1, mat2), (), out)
@@ -75,6 +78,20 @@ def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
     """Inner product of two vectors of equal length."""
     if input.__class__ not in CLASSES or tensor.__class__ not in CLASSES:
         check_tensors("dot", input=input, tensor=tensor)
+    _check_vectors("dot", input, tensor)
+    return dispatch(kernels.dot, (input, tensor), (), out)
+
+
+def vdot(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Inner product of two vectors of equal length, the first one conjugated."""
+    check_tensors("vdot", input=input, other=other)
+    if not (input.is_complex() or other.is_complex()):
+        return dot(input, other, out=out)
+    _check_vectors("vdot", input, other)
+    return dispatch(kernels.vdot, (input, other), (), out)
+
+
+def _check_vectors(name: str, input: Any, tensor: Any) -> None:
     if input.dim() != 1 or tensor.dim() != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
     if input.dtype is not tensor.dtype:
@@ -82,13 +99,12 @@ def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
             "dot : expected both vectors to have same dtype, but found "
             f"{input.dtype.scalar_name} and {tensor.dtype.scalar_name}"
         )
-    _check_not_bool("dot", input)
+    _check_not_bool(name, input)
     if input.shape != tensor.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{input.numel()}] and src [{tensor.numel()}] to have the same "
             f"number of elements, but got {input.numel()} and {tensor.numel()} elements respectively"
         )
-    return dispatch(kernels.dot, (input, tensor), (), out)
 
 
 def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
@@ -134,8 +150,7 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     if input.__class__ not in CLASSES or other.__class__ not in CLASSES:
         check_tensors("matmul", input=input, other=other)
     if out is not None:
-        out.copy_(matmul(input, other))
-        return out
+        return write_out("matmul", out, matmul(input, other), (input, other))
     left, right = input.dim(), other.dim()
     if left == 2 and right == 2:
         return mm(input, other)
@@ -155,11 +170,12 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 def _batched(input: Any, other: Any) -> Any:
     if input.dim() == 1:
         return _batched(input.unsqueeze(0), other).squeeze(-2)
+    height = math.prod(input.shape[:-1])
     if other.dim() == 1:
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(height, input.shape[-1])
         return fresh_view(views.unsafe_view, mv(rows, other), tuple(input.shape[:-1]))
     if other.dim() == 2:  # one matrix for the whole batch: a single product of the rows
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(height, input.shape[-1])
         return fresh_view(views.unsafe_view, mm(rows, other), (*input.shape[:-1], other.shape[-1]))
     batch = broadcast_shapes(tuple(input.shape[:-2]), tuple(other.shape[:-2]))
     count = math.prod(batch)
@@ -175,7 +191,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if bias is not None and len(input._array.shape) == 2:
         return addmm(bias, input, weight.t())
     if bias is not None and input.dim() != 2 and input.dim():
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
         return addmm(bias, rows, weight.t()).view(*input.shape[:-1], weight.shape[0])
     out = matmul(input, weight.t())
     return out if bias is None else out + bias

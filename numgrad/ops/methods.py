@@ -15,40 +15,98 @@ from . import (
     bounds,
     casts,
     combined,
+    complex_numbers,
+    contractions,
+    counting,
+    dimensions,
     extrema,
+    factories,
     in_place_draws,
+    indexing,
     linalg,
     losses,
+    memory,
+    ordering,
+    rearrangement,
     reductions,
     rounding,
     sampling,
+    scans,
+    scattering,
+    selecting,
     shaping,
+    splitting,
     statistics,
 )
 from .table import bind_methods
 
-FUNCTIONS = (
+FUNCTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (arithmetic, ("add", "sub", "pow")),
-    (rounding, ("round", "copysign", "heaviside", "div", "floor_divide", "remainder", "fmod")),
+    (rounding, ("round", "copysign", "heaviside", "nextafter", "div", "floor_divide", "remainder", "fmod")),
     (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),
     (combined, ("positive", "square", "lerp", "addcmul", "addcdiv", "xlogy", "float_power", "float_power_")),
     (combined, ("isclose", "allclose", "equal")),
+    (ordering, ("sort", "argsort", "msort", "topk", "kthvalue", "median", "nanmedian", "mode", "quantile")),
+    (ordering, ("nanquantile", "unique", "unique_consecutive")),
+    (scans, ("cumsum", "cumprod", "logcumsumexp", "cummax", "cummin", "diff", "softmax")),
+    (rearrangement, ("flip", "fliplr", "flipud", "rot90", "roll", "repeat", "tile", "repeat_interleave")),
+    (rearrangement, ("tril", "triu", "diag", "diag_embed", "diagflat", "trace")),
+    (contractions, ("outer", "ger", "inner", "kron", "cross", "addmv", "addr", "baddbmm", "addbmm", "dist")),
+    (factories, ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")),
+    (counting, ("bincount", "histc", "cov", "corrcoef")),
     (reductions, ("sum", "mean", "nansum", "nanmean", "prod", "any", "all", "count_nonzero")),
     (extrema, ("max", "min", "amax", "amin", "aminmax", "argmax", "argmin")),
     (statistics, ("var", "std", "norm", "logsumexp")),
     (losses, ("log_softmax",)),
-    (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul")),
+    (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul", "vdot")),
+    (
+        complex_numbers,
+        ("conj", "conj_physical", "resolve_conj", "resolve_neg", "is_conj", "is_neg", "isreal"),
+    ),
     (shaping, ("view", "reshape", "t", "transpose", "permute", "squeeze", "unsqueeze", "expand")),
     (sampling, ("bernoulli", "multinomial")),
     (in_place_draws, ("uniform_", "normal_", "log_normal_", "exponential_", "geometric_", "cauchy_")),
     (in_place_draws, ("random_", "bernoulli_")),
+    (indexing, ("index_put", "index_put_")),
+    (scattering, ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")),
+    (scattering, ("take_along_dim",)),
+    (selecting, ("index_select", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_")),
+    (selecting, ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_")),
+    (selecting, ("take", "put", "put_", "nonzero", "argwhere")),
+    (splitting, ("unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit")),
+    (dimensions, ("swapaxes", "swapdims", "movedim", "moveaxis", "adjoint", "diagonal", "unfold", "ravel")),
+    (
+        memory,
+        ("squeeze_", "unsqueeze_", "transpose_", "swapdims_", "swapaxes_", "t_", "as_strided_", "resize_", "set_"),
+    ),
+    (
+        memory,
+        (
+            "resize_as_",
+            "untyped_storage",
+            "is_set_to",
+            "is_same_size",
+            "dim_order",
+            "clone",
+            "contiguous",
+            "is_contiguous",
+        ),
+    ),
+    (dimensions, ("unflatten", "broadcast_to")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
 
-IN_PLACE = (  # functions whose `out=` being the tensor itself makes them its method with an underscore
+IN_PLACE: tuple[tuple[Any, tuple[str, ...]], ...] = (  # written as `f(self, ..., out=self)` by `f_`
     (rounding, ("round", "copysign", "heaviside", "div", "floor_divide", "remainder", "fmod")),
     (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),
     (combined, ("square", "lerp", "addcmul", "addcdiv", "xlogy")),
+)
+COPIED: tuple[tuple[Any, tuple[str, ...]], ...] = (  # copied to the tensor by `f_`
+    (scans, ("cumsum", "cumprod")),
+    (rearrangement, ("tril", "triu")),
+    (rounding, ("nextafter",)),
+    (contractions, ("addmv", "addr", "baddbmm", "addbmm")),
+    (linalg, ("addmm",)),
 )
 ALIASES = {"true_divide": "div", "divide": "div"}
 
@@ -62,11 +120,18 @@ def bind(cls: Any) -> None:
     for module, names in IN_PLACE:
         for name in names:
             setattr(cls, f"{name}_", in_place(getattr(module, name)))
+    for module, names in COPIED:
+        for name in names:
+            setattr(cls, f"{name}_", copied_in_place(getattr(module, name)))
     for alias, name in ALIASES.items():
         setattr(cls, alias, getattr(cls, name))
         setattr(cls, f"{alias}_", getattr(cls, f"{name}_"))
     for method in (where, expand_as, view_as, reshape_as):
         setattr(cls, method.__name__, method)
+    cls.real = property(complex_numbers.real, _set_real)
+    cls.imag = property(complex_numbers.imag, _set_imag)
+    for name in ("T", "mT", "mH", "H"):
+        setattr(cls, name, property(getattr(dimensions, name)))
     for name, cast in casts.METHODS.items():
         setattr(cls, name, cast)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)
@@ -84,6 +149,25 @@ def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     method.__name__ = f"{function.__name__}_"
     method.__doc__ = f"`{function.__name__}`, in place."
     return method
+
+
+def copied_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method that computes a function of a copy of the tensor, and writes the result over the tensor."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return self.copy_(function(self.clone(), *args, **options))
+
+    method.__name__ = f"{function.__name__}_"
+    method.__doc__ = f"`{function.__name__}`, in place."
+    return method
+
+
+def _set_real(self: Any, value: Any) -> None:
+    complex_numbers.real(self).copy_(value)
+
+
+def _set_imag(self: Any, value: Any) -> None:
+    complex_numbers.imag(self).copy_(value)
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
@@ -115,7 +199,7 @@ def _bind_operators(cls: Any) -> None:
         setattr(cls, f"__{name}__", operator(op, as_operand))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", operator(getattr(comparison, name), as_operand))
-    cls.__hash__ = object.__hash__
+    cls.__hash__ = lambda self: id(self)  # as PyTorch; Python's own differs from it in value
     cls.__rtruediv__ = lambda self, other: dispatch(table.reciprocal, (self,)) * other
     for name, op in (("and", logic.bitwise_and), ("or", logic.bitwise_or), ("xor", logic.bitwise_xor)):
         setattr(cls, f"__{name}__", operator(op, as_operand))
@@ -137,7 +221,9 @@ def _bind_operators(cls: Any) -> None:
     cls.__pow__ = arithmetic.pow
     cls.__rpow__ = lambda self, base: arithmetic.pow(base, self)
     cls.__matmul__ = _matmul
-    cls.__rmatmul__ = lambda self, other: _matmul(as_operand(other, self), self)
+    cls.__rmatmul__ = lambda self, other: _matmul(
+        other if other.__class__ in CLASSES else as_operand(other, self), self
+    )
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -61,7 +61,7 @@ def mean(
     Raises RuntimeError for integer and bool tensors, unless `dtype` is a float dtype. See `sum` for the arguments.
     """
     check_tensor("mean", input)
-    if not (input.dtype if dtype is None else dtype).is_floating_point:
+    if not (input.dtype if dtype is None else dtype).is_differentiable:
         which, given = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
         raise RuntimeError(
             f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
@@ -120,6 +120,8 @@ def nansum(
         tensor(3.)
     """
     check_tensor("nansum", input)
+    if input.is_complex():
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     dim, keepdim = resolve("nansum", dim, axis, keepdim, keepdims)
     if dtype is not None:
         input = input.to(dtype)

@@ -6,7 +6,9 @@ from typing import Any
 
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
+from ..dtype import promote_types
 from ..kernels import arithmetic, rounding
+from ..operands import broadcast_shapes
 from .checks import check_tensor
 
 
@@ -44,6 +46,17 @@ def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return dispatch(rounding.heaviside, (input, values), (), out)
+
+
+def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The next number after each item of `input` in the direction of `other`. Raises NotImplementedError for integers."""
+    check_tensor("nextafter", input)
+    check_tensor("nextafter", other, "other", 2)
+    common = promote_types(input.dtype, other.dtype)
+    if not common.is_floating_point:
+        raise NotImplementedError(f"\"nextafter_cpu\" not implemented for '{common.scalar_name}'")
+    shape = broadcast_shapes(tuple(input.shape), tuple(other.shape))
+    return dispatch(rounding.nextafter, (input.to(common).expand(shape), other.to(common).expand(shape)), (), out)
 
 
 # ---------------------------------------------------------------------------------------------------- division

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import dtype as dtypes
@@ -10,11 +11,10 @@ from ..creation import as_dtype, in_layout_of, sizes
 from ..device import CPU, device
 from ..dispatch import dispatch
 from ..kernels import draws as kernels
-from ..kernels import movement
 from ..operands import broadcast_shapes
-from ..random import chosen
-from .checks import check_tensor, invalid_combination
-from .draws import check_integer_bounds, check_std, draw, integers, refuse_integers
+from ..random import Generator, chosen
+from .checks import check_tensor, invalid_combination, written
+from .draws import check_integer_bounds, check_std, draw, integers, refuse_complex, refuse_integers
 
 _GENERAL = (
     "torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)"
@@ -28,19 +28,41 @@ _device = device
 
 # ---------------------------------------------------------------------------------------------------- uniform, normal
 def _factory(
-    name: str, kind: str, shape: tuple[Any, ...], size: Any, generator: Any, out: Any, dtype: Any, device: Any
+    name: str,
+    kind: str,
+    shape: tuple[Any, ...],
+    size: Any,
+    generator: Any,
+    out: Any,
+    dtype: Any,
+    device: Any,
+    requires_grad: Any,
 ) -> Any:
-    if size is None and not shape:
-        raise invalid_combination(name, (), {}, _SIZES)
+    fits = {
+        "generator": generator is None or isinstance(generator, Generator),
+        "dtype": dtype is None or dtypes.as_dtype(dtype) is not None,
+        "requires_grad": isinstance(requires_grad, bool),
+    }
+    is_sized = size is not None or (bool(shape) and (len(shape) == 1 or not isinstance(shape[0], (tuple, list))))
+    if not is_sized or not all(fits.values()):
+        given = {"generator": generator, "dtype": dtype, "requires_grad": requires_grad}
+        raise invalid_combination(name, shape, {k: given[k] for k, fit in fits.items() if not fit}, _SIZES)
     wanted = _wanted(name, out, dtype)
     refuse_integers(_KERNELS[kind], wanted)
-    return draw(name, kind, sizes(name, shape if size is None else (size,)), wanted, device, generator, out=out)
+    return draw(
+        name, kind, sizes(name, shape if size is None else (size,)), wanted, device, generator, out=out
+    )._mark_leaf(requires_grad)
 
 
 def _wanted(name: str, out: Any, dtype: Any) -> dtypes.dtype:
-    if dtype is not None:
-        return as_dtype(dtype, name)
-    return dtypes.get_default_dtype() if out is None else out.dtype
+    if dtype is None:
+        return dtypes.get_default_dtype() if out is None else out.dtype
+    wanted = as_dtype(dtype, name)
+    if out is not None and wanted is not out.dtype:
+        raise RuntimeError(
+            f"dtype {wanted.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})"
+        )
+    return wanted
 
 
 _KERNELS = {"uniform": "check_uniform_bounds", "normal": "normal_kernel_cpu"}  # what PyTorch names when it refuses
@@ -59,7 +81,7 @@ def rand(
 
     Raises NotImplementedError for integers and bool.
     """
-    return _factory("rand", "uniform", shape, size, generator, out, dtype, device)._mark_leaf(requires_grad)
+    return _factory("rand", "uniform", shape, size, generator, out, dtype, device, requires_grad)
 
 
 def randn(
@@ -75,7 +97,7 @@ def randn(
 
     Raises NotImplementedError for integers and bool.
     """
-    return _factory("randn", "normal", shape, size, generator, out, dtype, device)._mark_leaf(requires_grad)
+    return _factory("randn", "normal", shape, size, generator, out, dtype, device, requires_grad)
 
 
 def _drawn_like(name: str, kind: str, input: Any, generator: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
@@ -144,6 +166,8 @@ def normal(
             raise invalid_combination("normal", (mean, std), {}, _NORMALS)
     if std.__class__ not in CLASSES:
         check_std(std)
+    elif std.is_complex():
+        raise RuntimeError("normal expects standard deviation to be non-complex")
     elif std.numel() and not bool((std.detach().cpu() >= 0).all()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     first = tensors[0]
@@ -152,7 +176,7 @@ def normal(
     unit = draw("normal", "normal", shape, first.dtype, first._device, generator)
     values = unit * _outside(std) + _outside(mean)
     if out is not None:
-        return _to_out(values, out)
+        return _to_out("normal", values, out, tensors)
     if len(tensors) == 2:
         return dispatch(kernels.normal_both, (mean, std, values))
     return dispatch(kernels.normal_mean if first is mean else kernels.normal_std, (first, values))
@@ -166,15 +190,20 @@ def _normal_of_numbers(mean: Any, std: Any, size: Any, generator: Any, out: Any,
     wanted = _wanted("normal", out, dtype)
     refuse_integers(_KERNELS["normal"], wanted)
     values = draw("normal", "normal", sizes("normal", (size,)), wanted, device, generator) * std + mean
-    return values if out is None else _to_out(values, out)
+    return values if out is None else _to_out("normal", values, out)
 
 
 def _outside(value: Any) -> Any:
     return value.detach() if value.__class__ in CLASSES else value
 
 
-def _to_out(values: Any, out: Any) -> Any:
-    return dispatch(movement.clone, (values,), (), out)
+def _to_out(name: str, values: Any, out: Any, inputs: Sequence[Any] = ()) -> Any:
+    if any(x.requires_grad for x in inputs):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    return written(name, values, out)
 
 
 # ---------------------------------------------------------------------------------------------------- integers
@@ -215,14 +244,16 @@ def randint(
     if bounds or high is None or (arguments and size is None):
         raise invalid_combination("randint", arguments, {}, _RANDINTS)
     if not isinstance(size, (tuple, list)):
-        position = len(arguments) if len(arguments) > 1 else 2
+        if len(arguments) == 3:
+            raise invalid_combination("randint", arguments, {}, _RANDINTS)
+        position = max(len(arguments), 2)
         raise TypeError(f"randint(): argument 'size' (position {position}) must be tuple of ints, not {_type(size)}")
     low, high = _bound("randint", "low", 1, low), _bound("randint", "high", max(1, len(arguments) - 1), high)
     wanted = as_dtype(dtype, "randint") if dtype is not None else dtypes.int64 if out is None else out.dtype
     shape = sizes("randint", (size,))
     check_integer_bounds(wanted, low, high)
     values = integers("randint", shape, wanted, device, generator, low, high - 1)
-    return (values if out is None else _to_out(values, out))._mark_leaf(requires_grad)
+    return (values if out is None else _to_out("randint", values, out))._mark_leaf(requires_grad)
 
 
 def _type(value: Any) -> str:
@@ -277,8 +308,8 @@ def randperm(
     wanted = as_dtype(dtype, "randperm") if dtype is not None else dtypes.int64 if out is None else out.dtype
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
-    if wanted is dtypes.bool_:
-        raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
+    if wanted is dtypes.bool_ or wanted.is_complex:
+        raise NotImplementedError(f"\"randperm\" not implemented for '{wanted.scalar_name}'")
     if count and count - 1 > kernels.integer_range(wanted.numpy)[1]:
         raise RuntimeError(f"value cannot be converted to type {wanted.name}_t without overflow")
     target = CPU if device is None else _device(device).concrete()
@@ -306,7 +337,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
     if p is not None:
         return _zeros_of(input).bernoulli_(p, generator=generator)
     values = trials("bernoulli", input, input._array.shape, generator).to(input.dtype)
-    return dispatch(kernels.bernoulli, (input, values)) if out is None else _to_out(values, out)
+    return dispatch(kernels.bernoulli, (input, values)) if out is None else _to_out("bernoulli", values, out, [input])
 
 
 def _zeros_of(x: Any) -> Any:
@@ -315,6 +346,7 @@ def _zeros_of(x: Any) -> Any:
 
 def trials(name: str, p: Any, shape: tuple[int, ...], generator: Any) -> Any:
     """A bool tensor that is True with the probabilities of the tensor `p`, broadcast to `shape`."""
+    refuse_complex("bernoulli_tensor_cpu_self_", p.dtype)
     if not p.is_floating_point():
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{p.dtype.scalar_name}'")
     known = p.detach().expand(shape)
@@ -342,6 +374,7 @@ def multinomial(
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not input.is_floating_point():
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.scalar_name}")
+    num_samples = _bound("multinomial", "num_samples", 2, num_samples)
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     categories = input._array.shape[-1]
@@ -378,6 +411,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
     """
     check_tensor("poisson", input)
     refuse_integers("poisson_cpu", input.dtype)
+    refuse_complex("poisson_cpu", input.dtype)
     if not bool((input.detach().cpu() >= 0).all()):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     stream = chosen(generator, input._device, "poisson").advance(input.numel())

@@ -5,29 +5,79 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..autograd.variable import CLASSES
+from ..autograd.variable import CLASSES, wrap
 from ..dispatch import dispatch
+from ..dtype import can_cast
 from ..dtype import common as common_dtype
+from ..dtype import dtype as _dtype
 from ..kernels import movement, views
 from ..kernels.array import broadcast_axes, storage_extent
 from ..kernels.views import view_strides
+from ..memory_format import contiguous_format
+from ..out import write_out
 from .dims import as_sizes, infer_size, wrap_dim, wrap_dims
 
 
-def view(input: Any, *size: Any) -> Any:
-    """The same items under another shape, sharing memory. One size may be -1."""
+def view(input: Any, *size: Any, dtype: Any = None, **named: Any) -> Any:
+    """The same items under another shape, sharing memory. One size may be -1.
+
+    With a dtype instead of a shape the same memory read in it: no step of the graph, so that no gradient passes.
+    """
+    size = named_sizes("view", size, named, "size")
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], _dtype)):
+        return view_as_dtype(input, size[0] if dtype is None else dtype)
     array = input._array
     return dispatch(views.view, (input,), (infer_size(as_sizes(size, "view"), array.size),))
 
 
-def reshape(input: Any, *shape: Any) -> Any:
+def named_sizes(name: str, sizes: tuple[Any, ...], named: dict[str, Any], argument: str) -> tuple[Any, ...]:
+    """Sizes that may also be given by name. Raises TypeError for another name."""
+    if argument in named and not sizes:
+        sizes = (named.pop(argument),)
+    if named:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+    return sizes
+
+
+def view_as_dtype(input: Any, wanted: Any) -> Any:
+    """The memory of a tensor read in another dtype; the last dimension grows or shrinks with the size of an item.
+
+    Raises RuntimeError, with PyTorch's texts, when the layout does not allow it.
+    """
+    array = input._array
+    old, new = input.dtype, wanted
+    shape, strides, offset = array.layout
+    ratio = old.itemsize / new.itemsize
+    if ratio != 1:
+        reason = f"to view {old.scalar_name} as {new.scalar_name} (different element sizes)"
+        if not shape:
+            raise RuntimeError(f"self.dim() cannot be 0 {reason}")
+        if strides[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 {reason}, but got {strides[-1]}")
+        parts = new.itemsize // old.itemsize
+        if ratio < 1:
+            if shape[-1] % parts:
+                raise RuntimeError(f"self.size(-1) must be divisible by {parts} {reason}, but got {shape[-1]}")
+            if offset % parts:
+                raise RuntimeError(f"self.storage_offset() must be divisible by {parts} {reason}, but got {offset}")
+            for d, s in enumerate(strides[:-1]):
+                if s % parts:
+                    raise RuntimeError(f"self.stride({d}) must be divisible by {parts} {reason}, but got {s}")
+        shape = (*shape[:-1], int(shape[-1] * ratio))
+        strides = (*(int(s * ratio) for s in strides[:-1]), 1)
+        offset = int(offset * ratio)
+    return wrap(array.view(shape, strides, offset, new.numpy), input._device)
+
+
+def reshape(input: Any, *shape: Any, **named: Any) -> Any:
     """The same items under another shape: a view where the layout allows it, else a copy."""
+    shape = named_sizes("reshape", shape, named, "shape")
     array = input._array
     size = infer_size(as_sizes(shape, "reshape", "shape"), array.size)
     if array.is_contiguous():
         return dispatch(views.view, (input,), (size,))
     if view_strides(array.shape, array.strides, size) is None:
-        return fresh_view(views.unsafe_view, input.clone()._made_contiguous(), size)
+        return fresh_view(views.unsafe_view, input.clone(memory_format=contiguous_format), size)
     return dispatch(views.reshape_alias, (input,), (size,))
 
 
@@ -51,8 +101,9 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
     return dispatch(views.transpose, (input,), (wrap_dim(dim0, rank), wrap_dim(dim1, rank)))
 
 
-def permute(input: Any, *dims: Any) -> Any:
+def permute(input: Any, *dims: Any, **named: Any) -> Any:
     """Dimensions in another order, as a view."""
+    dims = named_sizes("permute", dims, named, "dims")
     order = as_sizes(dims, "permute", "dims")
     rank = input.dim()
     if len(order) != rank:
@@ -82,8 +133,9 @@ def unsqueeze(input: Any, dim: int) -> Any:
     return dispatch(views.unsqueeze, (input,), (wrap_dim(dim, input.dim() + 1),))
 
 
-def expand(input: Any, *sizes: Any) -> Any:
-    """Dimensions of extent 1 repeated to `sizes`, as a view; -1 keeps an extent."""
+def expand(input: Any, *sizes: Any, implicit: bool = False, **named: Any) -> Any:
+    """Dimensions of extent 1 repeated to `sizes`, as a view; -1 keeps an extent. `implicit` has no effect."""
+    sizes = named_sizes("expand", sizes, named, "size")
     size = expanded_size(input, as_sizes(sizes, "expand"))
     return dispatch(views.expand, (input,), (size,))
 
@@ -149,12 +201,14 @@ def select(input: Any, dim: int, index: int) -> Any:
     return dispatch(views.select, (input,), (d, index + extent if index < 0 else index))
 
 
-def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """`length` items of a dimension from `start`, as a view."""
     if not input.dim():
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, input.dim())
     extent = input._array.shape[d]
+    if start.__class__ in CLASSES:
+        start = int(start.item())
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -extent <= start <= extent:
@@ -182,12 +236,12 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     buffer = input._array.storage.buffer
-    if storage_extent(layout) > getattr(buffer, "size", storage_extent(layout)):
-        itemsize = input._array.dtype.itemsize
+    itemsize = input._array.dtype.itemsize
+    if storage_extent(layout) * itemsize > getattr(buffer, "nbytes", storage_extent(layout) * itemsize):
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} "
             f"requiring a storage size of {storage_extent(layout) * itemsize} are out of bounds for storage of "
-            f"size {buffer.size * itemsize}"
+            f"size {buffer.nbytes}"
         )
     return dispatch(views.as_strided, (input,), layout)
 
@@ -225,8 +279,12 @@ def _check_tensors(name: str, tensors: Any) -> None:
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
 
 
-def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Tensors joined along an existing dimension; their other extents must be equal."""
+def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
+    """Tensors joined along an existing dimension; their other extents must be equal. `axis` is NumPy's name of `dim`."""
+    if axis is not None:
+        dim = axis
+    if out is not None:
+        return _joined_to("cat", out, cat(tensors, dim), tensors)
     _check_tensors("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -249,8 +307,25 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     return dispatch(movement.cat, _promoted(real), (d,))
 
 
-def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+def concat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
+    """Another name of `cat`."""
+    return cat(tensors, dim, out=out, axis=axis)
+
+
+concatenate = concat
+
+
+def _joined_to(name: str, out: Any, found: Any, tensors: Sequence[Any]) -> Any:
+    """Write what `cat` or `stack` gives to `out`."""
+    if not can_cast(found.dtype, out.dtype):
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.dtype.scalar_name}")
+    return write_out(name, out, found, tensors)
+
+
+def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> Any:
     """Tensors of one shape joined along a new dimension."""
+    if out is not None:
+        return _joined_to("stack", out, stack(tensors, dim), tensors)
     _check_tensors("stack", tensors)
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")

@@ -9,6 +9,7 @@ from typing import Any
 from ..dispatch import dispatch
 from ..dtype import get_default_dtype
 from ..kernels import statistics
+from .arithmetic import where
 from .checks import check_bool, check_tensor
 from .dims import reduced_dims
 from .reductions import resolve
@@ -48,6 +49,8 @@ def var(
         tensor(1.2500)
     """
     dims, correction, keepdim = _moment("var", input, dim, axis, unbiased, correction, keepdim, keepdims)
+    if input.is_complex():
+        return _complex_var(input, dims, correction, keepdim)
     return dispatch(statistics.var, (_of(input, out),), (dims, correction, keepdim), out)
 
 
@@ -64,6 +67,8 @@ def std(
 ) -> Any:
     """Standard deviation, the root of `var`: see there. Its gradient is 0 where it is 0."""
     dims, correction, keepdim = _moment("std", input, dim, axis, unbiased, correction, keepdim, keepdims)
+    if input.is_complex():
+        return _complex_std(input, dims, correction, keepdim)
     return dispatch(statistics.std, (_of(input, out),), (dims, correction, keepdim), out)
 
 
@@ -79,6 +84,8 @@ def var_mean(
 ) -> tuple[Any, Any]:
     """`var` and `mean` in one."""
     dims, correction, keepdim = _moment("var_mean", input, dim, axis, unbiased, correction, keepdim, keepdims)
+    if input.is_complex():
+        return _complex_var(input, dims, correction, keepdim), input.mean(dims, keepdim)
     return dispatch(statistics.var_mean, (input,), (dims, correction, keepdim))
 
 
@@ -94,7 +101,19 @@ def std_mean(
 ) -> tuple[Any, Any]:
     """`std` and `mean` in one."""
     dims, correction, keepdim = _moment("std_mean", input, dim, axis, unbiased, correction, keepdim, keepdims)
+    if input.is_complex():
+        return _complex_std(input, dims, correction, keepdim), input.mean(dims, keepdim)
     return dispatch(statistics.std_mean, (input,), (dims, correction, keepdim))
+
+
+def _complex_var(input: Any, dims: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    """The variance of complex numbers, that of both parts together."""
+    real, imag = (dispatch(statistics.var, (x,), (dims, correction, keepdim)) for x in (input.real, input.imag))
+    return real + imag
+
+
+def _complex_std(input: Any, dims: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+    return _complex_var(input, dims, correction, keepdim).sqrt()
 
 
 def _of(input: Any, out: Any) -> Any:
@@ -114,7 +133,7 @@ def _moment(
 ) -> tuple[tuple[int, ...], float, bool]:
     """The dimensions, correction and `keepdim` of a variance, from PyTorch's three overloads."""
     check_tensor(name, input)
-    if not input.is_floating_point():
+    if not input.dtype.is_differentiable:
         subject = name if "mean" in name else "std and var"
         raise RuntimeError(f"{subject} only support floating point and complex dtypes")
     if isinstance(dim, bool):
@@ -167,13 +186,15 @@ def norm(
     check_bool("norm", "keepdim", keepdim)
     order = _order(p, dim)
     dims = reduced_dims("norm", dim, input.dim())
-    if not input.is_floating_point():
+    if not input.dtype.is_differentiable:
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.scalar_name}"
         )
     if dtype is not None:
         _check_norm_dtype(input.dtype, dtype)
         input = input.to(dtype)
+    if input.is_complex():
+        input = input.abs()
     if order < 0 or order == math.inf:
         _check_identity(input, order, dims, dim)
     return dispatch(statistics.vector_norm, (_of(input, out),), (order, dims, keepdim), out)
@@ -199,7 +220,7 @@ def _order(p: Any, dim: Any) -> float:
 
 
 def _check_norm_dtype(given: Any, wanted: Any) -> None:
-    if not wanted.is_floating_point:
+    if not wanted.is_differentiable:
         raise RuntimeError(
             f"linalg.vector_norm: dtype should be floating point or complex, but got {wanted.scalar_name}"
         )
@@ -242,7 +263,11 @@ def logsumexp(
     """
     check_tensor("logsumexp", input)
     dim, keepdim = resolve("logsumexp", dim, axis, keepdim, keepdims)
+    dims = reduced_dims("logsumexp", dim, input.dim())
+    if input.is_complex():
+        largest = input.detach().real.amax(dims, True)
+        shift = where(largest.abs() == math.inf, 0, largest)
+        return (input - shift).exp().sum(dims, keepdim).log() + (shift if keepdim else shift.squeeze(dims))
     if not input.is_floating_point():
         input = input.to(get_default_dtype())
-    dims = reduced_dims("logsumexp", dim, input.dim())
     return dispatch(statistics.logsumexp, (_of(input, out),), (dims, keepdim), out)

@@ -171,6 +171,58 @@ torch.poisson(torch.tensor([1, 2]))
 torch.poisson([1.0])
 """
 
+MORE = """
+out = torch.randn(2,3,device='cpu').device
+out = torch.rand(torch.tensor(2)).shape
+out = torch.rand(2,generator=5)
+out = torch.randint(2)
+out = torch.randint(2,5,3)
+out = torch.rand(2,dtype='float32')
+out = torch.rand(torch.Size([2]),3)
+out = torch.rand(2,requires_grad=1)
+out = torch.rand(2,requires_grad=True,dtype=torch.int64)
+out = torch.randint_like(torch.zeros(2,3),torch.tensor(4)).dtype
+out = torch.zeros(3,dtype=torch.complex64).bernoulli_(0.5).dtype
+out = torch.zeros(3,dtype=torch.complex64).exponential_()
+out = torch.zeros(3,dtype=torch.complex64).random_()
+out = torch.zeros(3,dtype=torch.complex64).cauchy_()
+out = torch.zeros(3,dtype=torch.complex64).log_normal_()
+out = torch.zeros(3,dtype=torch.complex64).geometric_(.5)
+out = torch.bernoulli(torch.zeros(3,dtype=torch.complex64))
+out = torch.poisson(torch.zeros(3,dtype=torch.complex64))
+out = torch.randperm(3,dtype=torch.complex64)
+out = torch.randint(3,(2,),dtype=torch.complex64)
+out = torch.multinomial(torch.ones(3,dtype=torch.complex64),1)
+out = torch.normal(torch.zeros(3,dtype=torch.complex64),1.).dtype
+out = torch.normal(torch.zeros(3),torch.zeros(3,dtype=torch.complex64))
+out = torch.normal(torch.zeros(3,dtype=torch.complex64),torch.ones(3)).dtype
+out = torch.normal(0.,1.,(2,),dtype=torch.complex64).dtype
+out = torch.rand(2)._version, torch.randn(2)._version, torch.randperm(3)._version, torch.randint(3,(2,))._version, torch.normal(0.,1.,(2,))._version, torch.bernoulli(torch.zeros(2))._version
+out = torch.multinomial(torch.ones(3),1.5)
+out = torch.multinomial(torch.ones(3),num_samples=2,replacement=True).shape
+out = torch.poisson(input=torch.zeros(2))
+out = torch.zeros(2).uniform_(None)
+out = torch.zeros(2).normal_(std=-1)
+out = torch.zeros(3).uniform_(0, 1, generator=None).shape
+out = torch.zeros(3).bernoulli_(p=0.5).shape
+out = torch.bernoulli(torch.rand(3), generator=torch.Generator()).shape
+out = torch.bernoulli(torch.rand(3).requires_grad_(), out=torch.zeros(3))
+out = torch.rand(3,out=torch.zeros(3,dtype=torch.float64)).dtype
+out = torch.rand(3,out=torch.zeros(3),dtype=torch.float64)
+out = torch.rand_like(torch.zeros(2,3)[:, :1]).stride()
+out = torch.rand_like(torch.zeros(3).expand(2,3)).stride()
+out = torch.rand_like(torch.zeros(2), requires_grad=True).requires_grad
+out = torch.randn_like(torch.zeros(2,requires_grad=True)).requires_grad
+out = torch.rand(2, dtype=None, device=None).dtype
+out = torch.set_rng_state(torch.zeros(3))
+out = torch.set_rng_state(3)
+out = torch.get_rng_state().dtype
+out = torch.initial_seed()==torch.default_generator.initial_seed()
+out = torch.random.get_rng_state().dtype, torch.random.seed()>0, torch.random.manual_seed(3) is torch.default_generator
+out = isinstance(torch.default_generator, torch.Generator)
+out = torch.Generator(device=torch.device('cpu')).device
+"""
+
 GENERATORS = """
 g = torch.Generator()⏎out = g.device, g.initial_seed(), g.manual_seed(5) is g, g.initial_seed(), g.manual_seed(-1).initial_seed(), g.manual_seed(2**64 - 1).initial_seed()
 out = torch.Generator("cpu").device, torch.Generator(device="cpu").device
@@ -198,6 +250,6 @@ g = torch.Generator()⏎out = torch.randperm(4, generator=g).shape, torch.randin
 """
 
 
-@pytest.mark.parametrize("snippet", snippets(SHAPES_AND_DTYPES + GRAPH + ERRORS + GENERATORS))
+@pytest.mark.parametrize("snippet", snippets(SHAPES_AND_DTYPES + GRAPH + ERRORS + MORE + GENERATORS))
 def test_as_pytorch(snippet: str) -> None:
     assert shown(numgrad, snippet) == shown(torch, snippet)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import numgrad
 from numgrad import printing
 
 torch = pytest.importorskip("torch")
@@ -112,3 +113,64 @@ def test_suffixes() -> None:
 def test_parameter() -> None:
     parameter = torch.nn.Parameter(torch.eye(3) * 0.5)
     assert ours(parameter, prefix="Parameter containing:\ntensor(") == repr(parameter)
+
+
+NUMGRAD_DTYPES = [
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    *("int8", "int16", "int32", "int64", "uint8", "bool"),
+]
+
+
+def twin(tensor: Any) -> Any:
+    """The same tensor of numgrad."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    wide = tensor.detach().float().numpy() if name == "bfloat16" else tensor.detach().numpy()
+    return numgrad.tensor(wide, dtype=numgrad.bool if name == "bool" else getattr(numgrad, name))
+
+
+@pytest.mark.parametrize("name", NUMGRAD_DTYPES)
+def test_tensors(name: str) -> None:
+    """repr, str and format of numgrad's own tensors: random shapes, magnitudes, layouts, places in the graph."""
+    generator = torch.Generator().manual_seed(5)
+    dtype = getattr(torch, name)
+    for trial in range(30):
+        rank = trial % 5
+        shape = [int(torch.randint(0 if trial % 7 == 0 else 1, 6, (), generator=generator)) for _ in range(rank)]
+        if trial % 10 == 9:
+            shape = [40, 30]
+        values = torch.randn(shape, generator=generator, dtype=torch.float64) * 10.0 ** (trial % 6 - 2)
+        tensor = (values if dtype.is_complex or dtype.is_floating_point else values % 100).to(dtype)
+        if dtype.is_complex:
+            tensor = tensor * (1 - 0.5j)
+        ours, theirs = twin(tensor), tensor.clone()
+        for show in (repr, str, "{}".format):
+            assert show(ours) == show(theirs)
+        if rank > 1:
+            assert repr(ours.t() if rank == 2 else ours.transpose(0, 1)) == repr(theirs.transpose(0, 1))
+        if dtype.is_complex or dtype.is_floating_point:
+            ours, theirs = ours.requires_grad_(), theirs.requires_grad_()
+            assert repr(ours) == repr(theirs)
+            assert repr(ours * 2) == repr(theirs * 2)
+            assert repr(numgrad.nn.Parameter(ours.detach())) == repr(torch.nn.Parameter(theirs.detach()))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_print_options_of_tensors(options: dict[str, Any]) -> None:
+    for library in (torch, numgrad):
+        library.set_printoptions(**options)
+    generator = torch.Generator().manual_seed(1)
+    for shape in [(), (7,), (4, 9), (3, 4, 5), (40, 30), (0, 3)]:
+        tensor = torch.randn(shape, generator=generator) * 100
+        for sample in (tensor, tensor.round(), tensor.long(), tensor > 0, tensor.double()):
+            assert repr(twin(sample)) == repr(sample)
+
+
+def test_the_default_dtype_is_not_named() -> None:
+    try:
+        for library in (torch, numgrad):
+            library.set_default_dtype(library.float64)
+        for sample in (torch.ones(2), torch.ones(2, dtype=torch.float32), torch.zeros(0), torch.zeros(0, 2).long()):
+            assert repr(twin(sample)) == repr(sample)
+    finally:
+        for library in (torch, numgrad):
+            library.set_default_dtype(library.float32)

@@ -21,8 +21,11 @@ PAIRS = [
     ([[1.0], [2.0]], [[1.0], [4.0]]),
     ([1.0], [1.0, 2.0]),
     ([1.0], [1]),
+    ([1 + 2j, 1j], [1 + 2j, 4j]),
+    ([complex(math.nan, 1)], [complex(math.nan, 1)]),
+    ([complex(math.inf, 1)], [1j]),
 ]
-NUMBERS = [(1.0, 2.0), (1, 2), (0.0, 0.0), (True, True), (1.0, 1.0 + 1e-9), (math.inf, math.inf)]
+NUMBERS = [(1.0, 2.0), (1, 2), (0.0, 0.0), (True, True), (1.0, 1.0 + 1e-9), (math.inf, math.inf), (1j, 1 + 1e-9 + 1j)]
 
 
 def outcome(check, *arguments, **options):
@@ -39,6 +42,17 @@ def test_tensors(actual, expected, options):
     ours = outcome(assert_close, ng.tensor(actual), ng.tensor(expected), **options)
     theirs = outcome(torch.testing.assert_close, torch.tensor(actual), torch.tensor(expected), **options)
     assert ours == theirs
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64", "complex128"])
+@pytest.mark.parametrize("step", [1e-9, 1e-6, 1e-4, 1e-3, 1e-2])
+def test_default_tolerances(dtype, step):
+    """A small step is lost in the dtype, a large one is not close: where that is differs between them."""
+    found = []
+    for library, check in ((ng, assert_close), (torch, torch.testing.assert_close)):
+        pair = [library.tensor([value], dtype=getattr(library, dtype)) for value in (1.0, 1.0 + step)]
+        found.append(outcome(check, *pair) is None)
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(("actual", "expected"), NUMBERS)

@@ -1,0 +1,101 @@
+"""Blocks of an array read, written or added to at positions: the loops behind indexing and embedding lookups.
+
+An array is seen as (outer, n, inner); a position names one of the n blocks of `inner` items in each of the outer parts.
+Loops that only move items work on unsigned integers of the items' size, so that few forms are compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .cpu import SPLIT, loop
+
+
+@loop
+def first_outside(positions, low, high):
+    """The number of the first position that is not in [low, high); -1 if there is none."""
+    for i in range(positions.shape[0]):
+        if positions[i] < low or positions[i] >= high:
+            return i
+    return -1
+
+
+def check_bounds(positions: np.ndarray, size: int, what: str) -> None:
+    """Raise IndexError, with PyTorch's text, for a position that is not in [-size, size)."""
+    flat = np.ascontiguousarray(positions).reshape(-1).astype(np.int64, copy=False)
+    found = first_outside(flat, -size, size)
+    if found >= 0:
+        raise IndexError(f"index {flat[found]} is out of bounds for {what} with size {size}")
+
+
+@loop
+def _take(x, positions, out, start, stop):
+    n = x.shape[1]
+    width = x.shape[2]
+    for o in range(x.shape[0]):
+        for i in range(start, stop):
+            p = positions[i]
+            if p < 0:
+                p += n
+            if width == 1:
+                out[o, i, 0] = x[o, p, 0]
+            else:
+                for k in range(width):
+                    out[o, i, k] = x[o, p, k]
+
+
+@loop
+def _put(target, positions, source):
+    n = target.shape[1]
+    for o in range(target.shape[0]):
+        for i in range(positions.shape[0]):
+            p = positions[i]
+            if p < 0:
+                p += n
+            for k in range(target.shape[2]):
+                target[o, p, k] = source[o, i, k]
+
+
+@loop
+def _add(target, positions, source):
+    n = target.shape[1]
+    for o in range(target.shape[0]):
+        for i in range(positions.shape[0]):
+            p = positions[i]
+            if p < 0:
+                p += n
+            for k in range(target.shape[2]):
+                target[o, p, k] += source[o, i, k]
+
+
+def as_bits(x: np.ndarray) -> np.ndarray:
+    """The same memory as unsigned integers of the items' size (twice as many of 16-byte items)."""
+    return x.view(f"u{min(x.itemsize, 8)}")
+
+
+def take_blocks(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """`x[:, positions]` of a contiguous (outer, n, inner) array; positions are in range."""
+    out = np.empty((len(x), len(positions), x.shape[2]), x.dtype)
+    take = _take if out.size < SPLIT else _take.in_units
+    take(as_bits(x), positions, as_bits(out), 0, len(positions))
+    return out
+
+
+def put_blocks(target: np.ndarray, positions: np.ndarray, source: np.ndarray) -> None:
+    """`target[:, positions] = source`, the last of equal positions standing."""
+    _put(as_bits(target), positions, as_bits(source))
+
+
+def add_blocks(target: np.ndarray, positions: np.ndarray, source: Any) -> None:
+    """`target[:, positions] += source`, every one of equal positions counting."""
+    if is_compiled(target.dtype):
+        _add(target, positions, source)
+    else:
+        np.add.at(target, (slice(None), positions), source)  # type: ignore[arg-type]  # the stubs know no tuples
+
+
+def is_compiled(dtype: np.dtype) -> bool:
+    """Whether kernels that compute in a dtype are compiled; for bools and half types NumPy's loops serve."""
+    return dtype.kind in "iufc" and dtype.itemsize > (2 if dtype.kind == "f" else 0) and dtype.isbuiltin == 1

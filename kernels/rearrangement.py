@@ -1,0 +1,209 @@
+"""Items in other places: flip, roll, repeat, tril, triu, diagonals, trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .array import Shape
+from .registry import Sample, op
+
+
+# ---------------------------------------------------------------------------------------------------- flip, roll
+@op(
+    samples=[Sample(((2, 3),), {"dims": (1,)}), Sample(((2, 3, 2),), {"dims": (0, 2)})],
+    reference=lambda x, dims: np.flip(x, dims),
+)
+def flip(input, *, dims):
+    """Dimensions in reverse order, as a copy."""
+
+
+@flip.kernel("cpu")
+def _(input: np.ndarray, dims: Shape) -> np.ndarray:
+    return np.flip(input, dims).copy()
+
+
+@flip.grad("input")
+def _(g, dims):
+    return flip(g, dims=dims)
+
+
+@op(
+    samples=[
+        Sample(((2, 3),), {"shifts": (1,), "dims": (1,)}),
+        Sample(((2, 3),), {"shifts": (1, -2), "dims": (0, 1)}),
+        Sample(((2, 3),), {"shifts": (2,), "dims": ()}),
+    ],
+    reference=lambda x, shifts, dims: np.roll(x, shifts, dims or None),
+)
+def roll(input, *, shifts, dims):
+    """Items moved on along dimensions, those at the end to the beginning; without dimensions along all items."""
+
+
+@roll.kernel("cpu")
+def _(input: np.ndarray, shifts: Shape, dims: Shape) -> np.ndarray:
+    return np.roll(input, shifts, dims or None)
+
+
+@roll.grad("input")
+def _(g, shifts, dims):
+    return roll(g, shifts=tuple(-s for s in shifts), dims=dims)
+
+
+# ---------------------------------------------------------------------------------------------------- repeat
+@op(
+    samples=[Sample(((2, 3),), {"repeats": (2, 1)}), Sample(((3,),), {"repeats": (2, 0, 3)})],
+    reference=lambda x, repeats: np.tile(x, repeats),
+)
+def repeat(input, *, repeats):
+    """The tensor laid side by side `repeats` times in each dimension; there may be more than it has."""
+
+
+@repeat.kernel("cpu")
+def _(input: np.ndarray, repeats: Shape) -> np.ndarray:
+    return np.tile(input, repeats)
+
+
+@repeat.grad("input")
+def _(g, input_shape, repeats):
+    if 0 in repeats:
+        return g.new_zeros(input_shape)
+    lead = len(repeats) - len(input_shape)
+    split = [n for pair in zip(repeats, (1,) * lead + tuple(input_shape), strict=True) for n in pair]
+    dims = tuple(range(0, len(split), 2))
+    return (g.reshape(split).sum(dims) if dims else g).reshape(input_shape)
+
+
+def _sum_repeats(g: np.ndarray, counts: np.ndarray, dim: int) -> np.ndarray:
+    out = np.zeros((*g.shape[:dim], len(counts), *g.shape[dim + 1 :]), g.dtype)
+    np.add.at(np.moveaxis(out, dim, 0), np.repeat(np.arange(len(counts)), counts), np.moveaxis(g, dim, 0))
+    return out
+
+
+@op(
+    samples=[Sample(((2, 3), [2, 0, 1]), {"dim": 1})],
+    reference=lambda x, counts, dim: np.repeat(x, counts, dim),
+)
+def repeat_items(input, counts, *, dim):
+    """Each slice of a dimension as often as `counts` says."""
+
+
+@repeat_items.kernel("cpu")
+def _(input: np.ndarray, counts: np.ndarray, dim: int) -> np.ndarray:
+    return np.repeat(input, counts, dim)
+
+
+@repeat_items.grad("input")
+def _(g, counts, dim):
+    return sum_repeats(g, counts, dim=dim)
+
+
+@op(samples=[Sample(((2, 3), [2, 0, 1]), {"dim": 1})], reference=_sum_repeats)
+def sum_repeats(g, counts, *, dim):
+    """Sums of as many slices of a dimension as `counts` says: the gradient of `repeat_items`."""
+
+
+sum_repeats.kernel("cpu")(_sum_repeats)
+
+
+@sum_repeats.grad("g")
+def _(g, counts, dim):
+    return repeat_items(g, counts, dim=dim)
+
+
+# ---------------------------------------------------------------------------------------------------- triangles
+_TRIANGLES = [Sample(((3, 4),), {"diagonal": 0}), Sample(((2, 3, 3),), {"diagonal": -1})]
+
+
+@op(samples=_TRIANGLES, reference=lambda x, diagonal: np.tril(x, diagonal))
+def tril(input, *, diagonal):
+    """Matrices with zeros above a diagonal."""
+
+
+@tril.kernel("cpu")
+def _(input: np.ndarray, diagonal: int) -> np.ndarray:
+    return np.tril(input, diagonal)
+
+
+@tril.grad("input")
+def _(g, diagonal):
+    return tril(g, diagonal=diagonal)
+
+
+@op(samples=_TRIANGLES, reference=lambda x, diagonal: np.triu(x, diagonal))
+def triu(input, *, diagonal):
+    """Matrices with zeros below a diagonal."""
+
+
+@triu.kernel("cpu")
+def _(input: np.ndarray, diagonal: int) -> np.ndarray:
+    return np.triu(input, diagonal)
+
+
+@triu.grad("input")
+def _(g, diagonal):
+    return triu(g, diagonal=diagonal)
+
+
+# ---------------------------------------------------------------------------------------------------- diagonals
+@op(
+    samples=[
+        Sample(((3, 4),), {"offset": 1, "dim1": 0, "dim2": 1}),
+        Sample(((2, 3, 4),), {"offset": -1, "dim1": 2, "dim2": 0}),
+    ],
+    reference=lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
+)
+def diagonal_copy(input, *, offset, dim1, dim2):
+    """The diagonals of two dimensions, which they leave for a last one."""
+
+
+@diagonal_copy.kernel("cpu")
+def _(input: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
+    return np.diagonal(input, offset, dim1, dim2).copy()
+
+
+@diagonal_copy.grad("input")
+def _(g, input_shape, offset, dim1, dim2):
+    return diag_embed(g, shape=input_shape, offset=offset, dim1=dim1, dim2=dim2)
+
+
+def _diag_embed(g: np.ndarray, shape: Shape, offset: int, dim1: int, dim2: int) -> np.ndarray:
+    out = np.zeros(shape, g.dtype)
+    diagonal: Any = np.diagonal(out, offset, dim1, dim2)
+    diagonal.flags.writeable = True
+    diagonal[...] = g
+    return out
+
+
+@op(
+    samples=[Sample(((3,),), {"shape": (3, 4), "offset": 1, "dim1": 0, "dim2": 1})],
+    reference=_diag_embed,
+)
+def diag_embed(g, *, shape, offset, dim1, dim2):
+    """Zeros of `shape` with the items of the last dimension of `g` on the diagonals of two others."""
+
+
+diag_embed.kernel("cpu")(_diag_embed)
+
+
+@diag_embed.grad("g")
+def _(g, offset, dim1, dim2):
+    return diagonal_copy(g, offset=offset, dim1=dim1, dim2=dim2)
+
+
+@op(samples=[Sample(((3, 3),)), Sample(((2, 4),))], reference=np.trace)
+def trace(input):
+    """The sum of a matrix's diagonal."""
+
+
+@trace.kernel("cpu")
+def _(input: np.ndarray) -> np.ndarray:
+    total = np.trace(input, dtype=np.float64 if input.dtype.kind == "f" else np.int64)
+    return np.asarray(total, input.dtype if input.dtype.kind == "f" else np.int64)
+
+
+@trace.grad("input")
+def _(g, input_shape):
+    diagonal = g.expand(min(input_shape))
+    return diag_embed(diagonal, shape=input_shape, offset=0, dim1=0, dim2=1)

@@ -1,0 +1,251 @@
+"""Scans along a dimension: cumsum, cumprod, logcumsumexp, cummax, cummin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from .arithmetic import where
+from .cpu import loop
+from .movement import cat, stack
+from .ordering import add_along
+from .registry import Sample, op
+
+_SCANNED = [Sample(((3, 4),), {"dim": 1}), Sample(((2, 3, 2),), {"dim": 1}), Sample(((),), {"dim": 0})]
+
+
+def _blocks(x: np.ndarray, dim: int) -> np.ndarray:
+    """A contiguous array as (before, n, after) around a dimension; a 0-d one is a row of one."""
+    if not x.shape:
+        return x.reshape(1, 1, 1)
+    return np.ascontiguousarray(x).reshape(math.prod(x.shape[:dim]), x.shape[dim], math.prod(x.shape[dim + 1 :]))
+
+
+def _scanned(scan: Callable[..., None], x: np.ndarray, dim: int, total: type) -> np.ndarray:
+    """What a loop over (before, n, after) writes; `total` is the dtype that it keeps running totals in."""
+    blocks = _blocks(x, dim)
+    out = np.empty_like(blocks)
+    if blocks.size:
+        scan(blocks, out, np.empty(blocks.shape[2], total))
+    return out.reshape(x.shape)
+
+
+def _widened(x: np.ndarray) -> np.ndarray:
+    """Integers and bools are added and multiplied as int64."""
+    return x if x.dtype.kind in "fc" else x.astype(np.int64, copy=False)
+
+
+def _total(x: np.ndarray) -> type:
+    return np.float64 if x.dtype.kind == "f" else np.int64
+
+
+def _reversed_cumsum(x, dim):
+    """Sums from each item to the end."""
+    return cumsum(x.flip(dim), dim=dim).flip(dim) if x.dim() else x
+
+
+# ---------------------------------------------------------------------------------------------------- cumsum
+@loop
+def cumsum_blocks(x, out, totals):
+    """Running sums along the middle axis, kept in the accumulators' dtype."""
+    for b in range(x.shape[0]):
+        if x.shape[2] == 1:
+            total = _A(0)  # noqa: F821
+            for i in range(x.shape[1]):
+                total += x[b, i, 0]
+                out[b, i, 0] = total
+        else:
+            for j in range(x.shape[2]):
+                totals[j] = 0
+            for i in range(x.shape[1]):
+                for j in range(x.shape[2]):
+                    totals[j] += x[b, i, j]
+                    out[b, i, j] = totals[j]
+
+
+@op(samples=_SCANNED, reference=lambda x, dim: np.cumsum(x, dim) if x.shape else x)
+def cumsum(input, *, dim):
+    """Sums of the items up to each one along a dimension."""
+
+
+@cumsum.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> np.ndarray:
+    x = _widened(input)
+    return _scanned(cumsum_blocks, x, dim, _total(x))
+
+
+@cumsum.grad("input")
+def _(g, dim):
+    return _reversed_cumsum(g, dim)
+
+
+# ---------------------------------------------------------------------------------------------------- cumprod
+@loop
+def cumprod_blocks(x, out, totals):
+    """Running products along the middle axis."""
+    for b in range(x.shape[0]):
+        if x.shape[2] == 1:
+            total = _A(1)  # noqa: F821
+            for i in range(x.shape[1]):
+                total *= x[b, i, 0]
+                out[b, i, 0] = total
+        else:
+            for j in range(x.shape[2]):
+                totals[j] = 1
+            for i in range(x.shape[1]):
+                for j in range(x.shape[2]):
+                    totals[j] *= x[b, i, j]
+                    out[b, i, j] = totals[j]
+
+
+@op(samples=_SCANNED, reference=lambda x, dim: np.cumprod(x, dim) if x.shape else x)
+def cumprod(input, *, dim):
+    """Products of the items up to each one along a dimension. Its gradient is exact at zeros."""
+
+
+@cumprod.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> np.ndarray:
+    x = _widened(input)
+    return _scanned(cumprod_blocks, x, dim, _total(x))
+
+
+@cumprod.grad("input")
+def _(g, input, out, dim):
+    if not input.dim():
+        return g
+    if not (input == 0).any():
+        return _reversed_cumsum(g * out, dim) / input
+    parts = [_cumprod_gradient_at(g, input, dim, k) for k in range(input.shape[dim])]
+    return stack(*parts, dim=dim) if parts else g.new_zeros(input.shape)
+
+
+def _cumprod_gradient_at(g, input, dim, k):
+    """The gradient for the k-th item: products of all the others, added up from k on. No division."""
+    n = input.shape[dim]
+    later = input.narrow(dim, k + 1, n - k - 1)
+    ones = g.new_ones(tuple(1 if d == dim else m for d, m in enumerate(input.shape)))
+    products = cumprod(cat(ones, later, dim=dim), dim=dim)
+    before = input.narrow(dim, 0, k).prod(dim, True)
+    return (g.narrow(dim, k, n - k) * products * before).sum(dim)
+
+
+# ---------------------------------------------------------------------------------------------------- logcumsumexp
+@loop
+def logcumsumexp_blocks(x, out, totals):
+    """Running logarithms of sums of exponentials along the middle axis."""
+    for b in range(x.shape[0]):
+        for j in range(x.shape[2]):
+            totals[j] = -np.inf
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                a = x[b, i, j]
+                t = totals[j]
+                if a != t or abs(a) != np.inf:
+                    largest = a if a > t or a != a else t
+                    t = largest + math.log1p(math.exp(-abs(a - t)))
+                totals[j] = t
+                out[b, i, j] = t
+
+
+@op(samples=_SCANNED, reference=lambda x, dim: np.logaddexp.accumulate(x, dim) if x.shape else x)
+def logcumsumexp(input, *, dim):
+    """Logarithms of the sums of exponentials up to each item along a dimension, without overflow."""
+
+
+@logcumsumexp.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> np.ndarray:
+    return _scanned(logcumsumexp_blocks, input, dim, np.float64)
+
+
+@logcumsumexp.grad("input")
+def _(g, input, out, dim):
+    if not input.dim():
+        return g
+    return _from_logs(g, input, out, dim, g > 0) - _from_logs(-g, input, out, dim, g < 0)
+
+
+def _from_logs(g, input, out, dim, mask):
+    """The part of the gradient that comes from `g` where `mask` holds (and it is positive), computed in logarithms."""
+    logs = where(mask, where(mask, g, 1).log(), -math.inf)
+    finite = where(out == -math.inf, 0, out)
+    return (logcumsumexp((logs - finite).flip(dim), dim=dim).flip(dim) + input).exp()
+
+
+# ---------------------------------------------------------------------------------------------------- cummax, cummin
+@loop
+def cummax_blocks(x, out, indices):
+    """Running maxima along the middle axis, and the last indices of them; NaN stays."""
+    for b in range(x.shape[0]):
+        for j in range(x.shape[2]):
+            best = x[b, 0, j]
+            place = 0
+            for i in range(x.shape[1]):
+                item = x[b, i, j]
+                if item >= best or item != item:
+                    best = item
+                    place = i
+                out[b, i, j] = best
+                indices[b, i, j] = place
+
+
+@loop
+def cummin_blocks(x, out, indices):
+    """Running minima along the middle axis, and the last indices of them; NaN stays."""
+    for b in range(x.shape[0]):
+        for j in range(x.shape[2]):
+            best = x[b, 0, j]
+            place = 0
+            for i in range(x.shape[1]):
+                item = x[b, i, j]
+                if item <= best or item != item:
+                    best = item
+                    place = i
+                out[b, i, j] = best
+                indices[b, i, j] = place
+
+
+def _running(scan: Callable[..., None], x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    blocks = _blocks(x, dim)
+    out, indices = np.empty_like(blocks), np.empty(blocks.shape, np.int64)
+    if blocks.size:
+        scan(blocks, out, indices)
+    return out.reshape(x.shape), indices.reshape(x.shape)
+
+
+def _reference(x: np.ndarray, dim: int, best: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
+    if not x.shape:
+        return x, np.zeros((), np.int64)
+    values = best.accumulate(x, dim)
+    here = (x == values) | (x != x)
+    places = np.where(here, np.arange(x.shape[dim]).reshape([-1 if d == dim else 1 for d in range(x.ndim)]), 0)
+    return values, np.maximum.accumulate(places, dim)
+
+
+@op(samples=_SCANNED, reference=lambda x, dim: _reference(x, dim, np.maximum), outputs=2)
+def cummax(input, *, dim):
+    """The largest of the items up to each one along a dimension, and the last index of it; NaN stays."""
+
+
+@cummax.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    return _running(cummax_blocks, input, dim)
+
+
+@op(samples=_SCANNED, reference=lambda x, dim: _reference(x, dim, np.minimum), outputs=2)
+def cummin(input, *, dim):
+    """The smallest of the items up to each one along a dimension, and the last index of it; NaN stays."""
+
+
+@cummin.kernel("cpu")
+def _(input: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    return _running(cummin_blocks, input, dim)
+
+
+for _one in (cummax, cummin):
+    _one.non_differentiable_outputs = (1,)
+
+    @_one.grad("input")
+    def _(g0, out1, input_shape, dim):
+        return add_along(g0, out1, dim=dim, shape=input_shape)

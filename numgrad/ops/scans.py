@@ -1,0 +1,139 @@
+"""cumsum, cumprod, logcumsumexp, cummax, cummin, diff, trapezoid; softmax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import return_types
+from ..dispatch import dispatch
+from ..kernels import losses, scans
+from .checks import check_tensor, written
+from .dims import wrap_dim
+from .shaping import cat
+
+
+def cumsum(input: Any, dim: int, *, dtype: Any = None, out: Any = None) -> Any:
+    """Sums of the items up to each one along `dim`. Integers and bools give int64; `dtype` casts first.
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.tensor([1.0, 2.0, 3.0]).cumsum(0)
+        tensor([1., 3., 6.])
+    """
+    return _scan("cumsum", scans.cumsum, input, dim, dtype, out)
+
+
+def cumprod(input: Any, dim: int, *, dtype: Any = None, out: Any = None) -> Any:
+    """Products of the items up to each one along `dim`. See `cumsum` for the arguments."""
+    return _scan("cumprod", scans.cumprod, input, dim, dtype, out)
+
+
+def _scan(name: str, op: Any, input: Any, dim: int, dtype: Any, out: Any) -> Any:
+    check_tensor(name, input)
+    if dtype is None and out is not None:
+        dtype = out.dtype
+    if dtype is not None:
+        input = input.to(dtype)
+    found = dispatch(op, (input,), (wrap_dim(dim, input.dim()),))
+    if dtype is not None:
+        found = found.to(dtype)
+    return written(name, found, out)
+
+
+def logcumsumexp(input: Any, dim: int, *, out: Any = None) -> Any:
+    """Logarithms of the sums of exponentials up to each item along `dim`. Raises NotImplementedError for integers."""
+    check_tensor("logcumsumexp", input)
+    d = wrap_dim(dim, input.dim())
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{input.dtype.scalar_name}'")
+    return dispatch(scans.logcumsumexp, (input,), (d,), out)
+
+
+def cummax(input: Any, dim: int, *, out: Any = None) -> Any:
+    """The largest of the items up to each one along `dim`, and the last index of it."""
+    check_tensor("cummax", input)
+    return return_types.cummax(*dispatch(scans.cummax, (input,), (wrap_dim(dim, input.dim()),), out))
+
+
+def cummin(input: Any, dim: int, *, out: Any = None) -> Any:
+    """The smallest of the items up to each one along `dim`, and the last index of it."""
+    check_tensor("cummin", input)
+    return return_types.cummin(*dispatch(scans.cummin, (input,), (wrap_dim(dim, input.dim()),), out))
+
+
+# ---------------------------------------------------------------------------------------------------- differences
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along `dim`, `n` times over; `prepend` and `append` are joined to the input first."""
+    check_tensor("diff", input)
+    if not input.dim():
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    d = wrap_dim(dim, input.dim())
+    parts = [x for x in (prepend, input, append) if x is not None]
+    if not n:
+        return input.clone()
+    found = cat(parts, d) if len(parts) > 1 else input
+    for _ in range(min(n, found.shape[d])):
+        length = max(found.shape[d] - 1, 0)
+        later, earlier = found.narrow(d, min(1, found.shape[d]), length), found.narrow(d, 0, length)
+        found = later ^ earlier if found._array.dtype.kind == "b" else later - earlier
+    return found
+
+
+def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """The integral along `dim` by the trapezoidal rule, at points `x` or at distances `dx` (1 by default).
+
+    Raises TypeError for both `x` and `dx`.
+    """
+    heights, scale, d = _trapezoids("trapezoid", y, x, dx, dim)
+    return heights.sum(d) * scale
+
+
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """The integrals up to each point but the first along `dim`, see `trapezoid`."""
+    heights, scale, d = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
+    return heights.cumsum(d) * scale
+
+
+def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, float, int]:
+    """Twice the areas of the trapezoids, but for a factor where they are all equally wide; that; the dimension."""
+    check_tensor(name, y)
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}(): x and dx say the same thing: give one of them")
+    if y._array.dtype.kind == "b" or (x is not None and x._array.dtype.kind == "b"):
+        raise RuntimeError(f"{name}: received a bool input for {'`y`' if y._array.dtype.kind == 'b' else '`x`'}, "
+                           "but bool is not supported")  # fmt: skip
+    d = wrap_dim(dim, y.dim())
+    length = max(y.shape[d] - 1, 0)
+    pairs = y.narrow(d, min(1, y.shape[d]), length) + y.narrow(d, 0, length)
+    if x is None:
+        return pairs, (1 if dx is None else dx) / 2.0, d
+    if x.dim() < y.dim():
+        if x.dim() == 1 and x.shape[0] != y.shape[d]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        if x.dim() == 1:
+            x = x.reshape([-1 if k == d else 1 for k in range(y.dim())])
+        else:
+            x = x.reshape((1,) * (y.dim() - x.dim()) + tuple(x.shape))
+    e = d - y.dim() + x.dim()
+    if x.shape[e] != y.shape[d]:
+        raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+    widths = x.narrow(e, min(1, x.shape[e]), length) - x.narrow(e, 0, length)
+    return pairs * widths, 0.5, d
+
+
+# ---------------------------------------------------------------------------------------------------- softmax
+def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
+    """Exponentials of the items divided by their sum along `dim`, computed without overflow; `dtype` casts first.
+
+    Raises NotImplementedError for integers.
+    """
+    check_tensor("softmax", input)
+    if dtype is not None:
+        input = input.to(dtype)
+    d = wrap_dim(dim, input.dim())
+    if not input.is_floating_point():
+        last = "_lastdim" if d == max(input.dim() - 1, 0) else ""
+        raise NotImplementedError(f"\"softmax{last}_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
+    return dispatch(losses.softmax, (input,), (d,), out)

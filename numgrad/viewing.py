@@ -1,0 +1,77 @@
+"""Running view ops: new tensors over the storage of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .autograd.grad_mode import mode
+from .autograd.inplace import check_writable
+from .autograd.node import gradient_edge, move_retained, node_class, save_plan
+from .autograd.variable import INFERENCE, NO_GRAD, SEVERAL, ViewInfo, wrap
+from .autograd.view_rules import inherited
+from .kernels.array import Array
+from .kernels.registry import SeveralViewsOp, ViewOp
+
+
+def view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
+    """Run a view op: a new tensor, or a tuple of them, over the same storage."""
+    if isinstance(op, SeveralViewsOp):
+        return _several_views(op, x, attributes)
+    array = x._array
+    made = op.layout(array.shape, array.strides, array.offset, *attributes)
+    dtype = None if op.dtype is None else op.dtype(array.dtype)
+    return _view_of(x, array.view(*made, dtype), _node(op, x, attributes, 1), 0, "")
+
+
+def view_in_place(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
+    """Give a tensor itself the layout of a view. No item is written, yet PyTorch counts it as an in-place write."""
+    check_writable(x)
+    node = _node(op, x, attributes, 1)
+    array = x._array
+    made = op.layout(array.shape, array.strides, array.offset, *attributes)
+    array.storage.version += 1
+    x._array = array.view(*made)
+    if x._view is not None:
+        x._view.version = array.version
+    if node is not None:
+        move_retained(x, (node, 0))
+        x._edge = (node, 0)
+        x._requires_grad = True
+    return x
+
+
+def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> tuple[Any, ...]:
+    array = x._array
+    made = op.layouts(array.shape, array.strides, array.offset, *attributes)
+    node = _node(op, x, attributes, len(made))
+    return tuple(_view_of(x, array.view(*layout), node, k, SEVERAL) for k, layout in enumerate(made))
+
+
+def _view_of(x: Any, result: Array, node: Any, number: int, creation: str) -> Any:
+    out = wrap(result, x._device, None if node is None else (node, number))
+    base = x if x._view is None else x._view.base
+    if not mode.enabled:
+        creation = INFERENCE if mode.inference else NO_GRAD
+    out._view = ViewInfo(base, result.version, inherited(x._view, creation))
+    return out
+
+
+def _node(op: ViewOp, x: Any, attributes: tuple[Any, ...], outputs: int) -> Any:
+    """The node of a view, None if it is not recorded."""
+    if not mode.enabled or not x._device.context.enabled or not (x._requires_grad or x._view is not None):
+        return None
+    edge = gradient_edge(x)
+    if edge is None:
+        return None
+    array = x._array
+    plan = save_plan(op, 1)
+    facts = {name: attributes[j] for name, j in plan.attributes}
+    for name, _ in plan.shapes:
+        facts[name] = array.shape
+    for name, _ in plan.strides:
+        facts[name] = array.strides
+    for name, _ in plan.offsets:
+        facts[name] = array.offset
+    for name, _ in plan.metas:
+        facts[name] = (array.dtype.name, array.device)
+    return node_class(op)((edge,), {}, facts, x._device, outputs, (True,))
