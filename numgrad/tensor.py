@@ -37,6 +37,14 @@ _DETACH_HINT = (
 )
 
 
+class _read_only(property):
+    """A property that answers an assignment with PyTorch's text."""
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        name = self.fget.__name__ if self.fget else ""
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+
 class Tensor(Variable):
     """An n-d array that records how it was computed.
 
@@ -100,7 +108,7 @@ class Tensor(Variable):
         return made._mark_leaf(requires_grad)
 
     # ------------------------------------------------------------------------------------------ attributes
-    @property
+    @_read_only
     def shape(self) -> Size:
         """Extents of the dimensions."""
         return Size(self._array.shape)
@@ -113,12 +121,12 @@ class Tensor(Variable):
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         return self._array.shape[wrap_dim(dim, self.dim())]
 
-    @property
+    @_read_only
     def dtype(self) -> dtypes.dtype:
         """Type of the items."""
         return FROM_NUMPY[self._array.dtype]
 
-    @property
+    @_read_only
     def device(self) -> Device:
         """Where the items are, and the autodiff context they carry."""
         return self._device
@@ -230,19 +238,19 @@ class Tensor(Variable):
     def _differentiable(self) -> bool:
         return FROM_NUMPY[self._array.dtype].is_differentiable
 
-    @property
+    @_read_only
     def is_leaf(self) -> bool:
         """Whether no recorded op made the tensor."""
         return self.grad_fn is None
 
-    @property
+    @_read_only
     def grad_fn(self) -> Any:
         """The node of the op that made the tensor; None for a leaf."""
         if self._view is not None:
             gradient_edge(self)
         return None if self._edge is None else self._edge[0]
 
-    @property
+    @_read_only
     def output_nr(self) -> int:
         """Which output of `grad_fn` the tensor is."""
         return 0 if self._edge is None else self._edge[1]

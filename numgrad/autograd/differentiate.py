@@ -180,7 +180,7 @@ def _check_batched(roots: Sequence[Any], given: Sequence[Any]) -> None:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
                 "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
-                f"mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[1:])} and output[{i}] has a "
+                f"mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[2:])} and output[{i}] has a "
                 f"shape of {Size(shape)}. If you only want some tensors in `grad_output` to be considered batched, "
                 "consider using vmap."
             )
@@ -251,8 +251,10 @@ def _root_edges(roots: Sequence[Any]) -> list[Any]:
 
 def _meta(root: Any) -> OutputMeta:
     """Shape, dtype and device of a root's gradient."""
-    if not isinstance(root, GradientEdge):
+    if root.__class__ in CLASSES:
         return OutputMeta(root._array.shape, root._array.dtype, root._device)
+    if not isinstance(root, GradientEdge):
+        raise AssertionError("Expected output to be a torch.Tensor")
     if root.meta is None:
         raise RuntimeError(
             "this GradientEdge does not tell what its gradient looks like: make it with autograd.graph.get_gradient_edge()"
@@ -265,13 +267,14 @@ def make_gradients(roots: Sequence[Any], given: Sequence[Any]) -> list[Any]:
     found = []
     for i, (root, g) in enumerate(zip(roots, given, strict=False)):
         if g is None:
+            meta = _meta(root)
             is_tracked = isinstance(root, GradientEdge) or root._requires_grad or root._view is not None
-            found.append(_implicit(_meta(root)) if is_tracked else None)
+            found.append(_implicit(meta) if is_tracked else None)
         elif g.__class__ in CLASSES:
             found.append(_explicit(i, _meta(root), g))
         else:
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-    if len(given) != len(roots):
+    if len(given) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     return found
 

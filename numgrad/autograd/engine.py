@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
-from ..kernels.array import Array
+from ..kernels.array import Array, dense_order
 from ..kernels.backends import backend
 from ..kernels.locks import fork_safe_lock
 from ..kernels.unbroadcast import accumulate, cloned, unbroadcast
@@ -309,11 +309,10 @@ class _Pass:
             variable._grad = g.new_zeros(g.shape).copy_(g) if present is None else present + g
             return
         if present is None:
-            if g.shared or not g.is_contiguous():
-                g = cloned(g)
+            g = _laid_out_as(variable._array, g)
             g.shared = True
             variable._grad = wrap_new(g, variable._device)
-        elif present._requires_grad or _repeats(present._array):  # neither may be written in place
+        elif _repeats(present._array):  # it cannot be written in place
             with grad_mode.no_grad():
                 variable._grad = present + wrap(g, variable._device)
         else:
@@ -339,6 +338,18 @@ def _lend_all(gradients: Sequence[Any], node: Node) -> tuple[Any, ...]:
 
 def _add_tensors(present: Any, g: Any, owned: bool) -> Any:
     return present + g
+
+
+def _laid_out_as(leaf: Array, g: Array) -> Array:
+    """A leaf's gradient as memory of its own: with the leaf's strides where that is dense, contiguous elsewhere."""
+    if leaf.flat is None and not leaf.is_contiguous() and dense_order(leaf.shape, leaf.strides) is not None:
+        if g.shared or g.strides != leaf.strides:
+            loops = backend(g.device)
+            laid_out = loops.empty_strided(leaf.shape, leaf.strides, g.dtype)
+            loops.copy(g, laid_out)
+            return laid_out
+        return g
+    return cloned(g) if g.shared or not g.is_contiguous() else g
 
 
 def _in_grad_dtype(variable: Any, g: Any) -> Any:

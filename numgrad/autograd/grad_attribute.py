@@ -58,6 +58,7 @@ def grad_dtype(tensor: Any) -> dtype | None:
 def check_grad_dtype(tensor: Any, value: Any) -> None:
     """Raise RuntimeError, with PyTorch's texts, when `value` cannot be a leaf's `grad_dtype`."""
     if not tensor.is_leaf:
+        warn_non_leaf_grad()  # as PyTorch, which reads `.grad` first
         raise RuntimeError("grad_dtype can only be set on leaf tensors.")
     if not (value is None or isinstance(value, dtype)):
         raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")

@@ -15,7 +15,7 @@ from .mutation import allow_mutation_on_saved_tensors
 from .node import Node as _EngineNode
 from .node import gradient_edge
 from .saved import pairs, pop_hooks, push_hooks
-from .variable import CLASSES, is_inference
+from .variable import CLASSES
 
 __all__ = [
     "GradientEdge",
@@ -70,13 +70,8 @@ class Node(abc.ABC):
 
 
 def increment_version(tensor: Any) -> None:
-    """Count a write that autograd could not see: of a tensor or of several.
-
-    Raises RuntimeError for inference tensors, which count none.
-    """
+    """Count a write that autograd could not see: of a tensor or of several."""
     for t in (tensor,) if tensor.__class__ in CLASSES else tensor:
-        if is_inference(t):
-            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         t._array.storage.version += 1
 
 
