@@ -43,6 +43,7 @@ from .random import (
     set_rng_state,
 )
 from .size import Size
+from .utils.drawing import graph
 from .storage import UntypedStorage
 from .tensor import Tensor
 from .tensor_types import (

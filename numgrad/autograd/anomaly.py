@@ -6,7 +6,6 @@ checked too: the first op whose result is not finite while its inputs are raises
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import traceback
@@ -18,7 +17,7 @@ from ..kernels.array import Array
 from . import grad_mode, watch
 from .variable import CLASSES, wrap
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = __name__.partition(".")[0]
 _TRACEBACK = "traceback_"
 _PARENT = "parent_"
 
@@ -118,9 +117,15 @@ def note_forward(node: Any) -> None:
 def _forward_stack() -> list[str]:
     """The stack as text, down to the user's call of the op."""
     frame: Any = sys._getframe(1)
-    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename).startswith(_PACKAGE):
+    while frame.f_back is not None and _is_own(frame):
         frame = frame.f_back
     return traceback.format_stack(frame)
+
+
+def _is_own(frame: Any) -> bool:
+    """Whether a frame runs code of this package, or a method that it generated."""
+    module = frame.f_globals.get("__name__") or ""
+    return module.partition(".")[0] == _PACKAGE or frame.f_code.co_filename.startswith(f"<{_PACKAGE}")
 
 
 def checked_apply(node: Any, g: Any, graph: bool) -> Sequence[Any]:

@@ -571,12 +571,15 @@ class _Call:
 
 
 class _TwiceNode(Node):
-    """Stands behind the gradients of a function that can be differentiated once, and raises."""
+    """Stands behind the gradients of a function that can be differentiated once, and raises.
+
+    Its edges lead to all that these gradients may depend on, so that no pass goes round it.
+    """
 
     __slots__ = ()
 
-    def __init__(self, inputs: Sequence[Any]) -> None:
-        super().__init__(tuple(gradient_edge(x) for x in inputs), (), inputs[0]._device, len(inputs))
+    def __init__(self, edges: Sequence[Edge | None], outputs: int, device: Any) -> None:
+        super().__init__(tuple(edges), (), device, outputs)
 
     def name(self) -> str:
         """See `Node.name`."""
@@ -610,10 +613,13 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not grad_mode.mode.enabled or not any(a.__class__ in CLASSES and a.requires_grad for a in args):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
-        tensors = [x.detach().requires_grad_() for x in several if x is not None]
+        tensors = [x for x in several if x is not None]
         if not tensors:
             return outputs
-        node = _TwiceNode(tensors)
+        edges = [gradient_edge(a) for a in args if a.__class__ in CLASSES]
+        if isinstance(ctx, BackwardCFunction):
+            edges += ctx._owner().edges
+        node = _TwiceNode(edges, len(tensors), tensors[0]._device)
         numbers = iter(range(len(tensors)))
         found = tuple(None if x is None else wrap(x._array, x._device, (node, next(numbers))) for x in several)
         return found if isinstance(outputs, tuple) else found[0]

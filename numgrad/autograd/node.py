@@ -290,7 +290,7 @@ class ElementwiseNode(Node):
 
     def saved_value(self, name: str) -> Any:
         """See `SavedAttributes.saved_value`."""
-        value = {self._name(i): v for i, v in self._saved_tensors().items()}.get(name)
+        value = {self._name(i): v for i, v in self.tensors_by_index().items()}.get(name)
         is_operand = name in self.op.inputs and self.op.inputs.index(name) in self.operands
         return _number_tensor(value, self.device) if is_operand and type(value) in _NUMBERS else value
 
@@ -377,7 +377,7 @@ class ElementwiseNode(Node):
             loops.map(function, dtype, inputs, outs)
         return [outs[r] if isinstance(r, int) else None for r in backward.routes]
 
-    def _saved_tensors(self) -> dict[int, Any]:
+    def tensors_by_index(self) -> dict[int, Any]:
         """What is saved, under its index, with its place in the graph."""
         values = {}
         for index, value in zip(self.recorder.saves, self._unpack(), strict=True):
@@ -387,7 +387,7 @@ class ElementwiseNode(Node):
 
     def _apply_tensors(self, g: Any) -> Sequence[Any]:
         recorder = self.recorder
-        values = self._saved_tensors()
+        values = self.tensors_by_index()
         results: list[Any] = []
         for i, (route, rule) in enumerate(zip(recorder.routes, recorder.rules, strict=True)):
             if route is None:
