@@ -25,7 +25,7 @@ from ..kernels.unbroadcast import unbroadcast
 from ..kernels.views import as_strided
 from . import grad_mode
 from .hooks import Hooks, RemovableHandle, add_hook
-from .saved_attributes import SavedAttributes
+from .saved_attributes import SavedAttributes, saved_properties
 from .variable import CLASSES, Edge, Variable, describe, wrap
 from .view_rules import check_history
 
@@ -654,7 +654,8 @@ def node_class(op: Op, base: type[Node] | None = None) -> type[Any]:
     """The node class of an op, named as PyTorch's; `base` is what it derives from when not the usual one."""
     if op.node_class is None:
         base = base or (ElementwiseNode if op.elementwise else OpNode)
-        made = type(op.node_name, (base,), {"op": op, "__slots__": (), "__doc__": f"Node of `{op.name}`."})
+        members = {"op": op, "__slots__": (), "__doc__": f"Node of `{op.name}`."}
+        made = type(op.node_name, (base,), members | saved_properties(op))
         with _naming:
             op.node_class = op.node_class or made
     return op.node_class
