@@ -162,7 +162,8 @@ def _fill(target: np.ndarray, dim: int, index: np.ndarray, value: np.ndarray) ->
     with np.errstate(all="ignore"):
         value = value.astype(target.dtype)
     if target.shape:  # no other items are touched: the target may show elements several times
-        target[(*[slice(None)] * dim, _flat(index))] = value
+        key: Any = (*[slice(None)] * dim, _flat(index))
+        target[key] = value
     elif index.size:
         target[...] = value
 
