@@ -10,13 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from . import threads
 from .blocks import as_bits, first_outside, is_compiled
-from .cpu import loop
+from .cpu import SPLIT, loop
 from .registry import Sample, op
 
 
 @loop
 def _gather(x, index, out):
+    if index.shape[2] == 1:
+        for o in range(index.shape[0]):
+            for i in range(index.shape[1]):
+                out[o, i, 0] = x[o, index[o, i, 0], 0]
+        return
     for o in range(index.shape[0]):
         for i in range(index.shape[1]):
             for k in range(index.shape[2]):
@@ -90,7 +96,11 @@ def _(input: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
         x, where, result = _with_dims(input, index, out)
         where = _checked(where, dim, x.shape[dim])
         source = np.ascontiguousarray(_cropped(x, where, dim))
-        _gather(_blocks(as_bits(source), dim), _blocks(where, dim), _blocks(as_bits(result), dim))
+        operands = [_blocks(y, dim) for y in (as_bits(source), where, as_bits(result))]
+        if out.size < SPLIT or len(operands[0]) == 1:
+            _gather(*operands)
+        else:
+            threads.split(lambda i, j: _gather(*[y[i:j] for y in operands]), len(operands[0]))
     return out
 
 
