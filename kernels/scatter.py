@@ -10,20 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from . import threads
 from .blocks import as_bits, first_outside, is_compiled
 from .cpu import SPLIT, loop
 from .registry import Sample, op
 
 
 @loop
-def _gather(x, index, out):
+def _gather(x, index, out, start, stop):
     if index.shape[2] == 1:
-        for o in range(index.shape[0]):
+        for o in range(start, stop):
             for i in range(index.shape[1]):
                 out[o, i, 0] = x[o, index[o, i, 0], 0]
         return
-    for o in range(index.shape[0]):
+    for o in range(start, stop):
         for i in range(index.shape[1]):
             for k in range(index.shape[2]):
                 out[o, i, k] = x[o, index[o, i, k], k]
@@ -97,10 +96,8 @@ def _(input: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
         where = _checked(where, dim, x.shape[dim])
         source = np.ascontiguousarray(_cropped(x, where, dim))
         operands = [_blocks(y, dim) for y in (as_bits(source), where, as_bits(result))]
-        if out.size < SPLIT or len(operands[0]) == 1:
-            _gather(*operands)
-        else:
-            threads.split(lambda i, j: _gather(*[y[i:j] for y in operands]), len(operands[0]))
+        gather_blocks = _gather if out.size < SPLIT else _gather.in_units
+        gather_blocks(*operands, 0, len(operands[0]))
     return out
 
 
