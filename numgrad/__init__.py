@@ -10,8 +10,9 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 """
 
 # ruff: noqa: I001  (submodules first: a public name such as `dtype` hides the module of that name from `from . import`)
+from importlib import import_module as _import_module
 from . import dtype as _dtypes
-from . import autograd, cuda, linalg, nn, ops, optim, random, testing, utils
+from . import autograd, cuda, nn, ops, random
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
@@ -81,3 +82,15 @@ long = _dtypes.int64
 bool = _dtypes.bool_
 
 __version__ = "0.1.0"
+
+_LATE = frozenset({"linalg", "optim", "testing", "utils"})  # imported when first asked for: an import stays short
+
+
+def __getattr__(name: str) -> _dtypes.Any:
+    if name in _LATE:
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})
