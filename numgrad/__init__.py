@@ -13,7 +13,19 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 from importlib import import_module as _import_module
 from . import dtype as _dtypes
 from . import autograd, cuda, nn, ops, random
-from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .autograd import (
+    custom_vjp,
+    enable_grad,
+    inference_mode,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference,
+    is_inference_mode_enabled,
+    no_grad,
+    set_anomaly_enabled,
+    set_grad_enabled,
+)
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .creation import eye, linspace, logspace, tril_indices, triu_indices
@@ -32,6 +44,7 @@ from .random import (
     set_rng_state,
 )
 from .size import Size
+from .utils.drawing import graph
 from .storage import UntypedStorage
 from .tensor import Tensor
 from .tensor_types import (

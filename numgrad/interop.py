@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import dtype as dtypes
-from .autograd.variable import CLASSES, wrap
+from .autograd.variable import CLASSES, wrap_new
 from .device import CPU, device
 from .device import device as _device
 from .dtype import FROM_NUMPY
@@ -41,7 +41,7 @@ def from_numpy(array: Any) -> Any:
         )
     if not array.flags.writeable:
         array = array.copy()
-    return wrap(cpu.from_host(_native(array)), CPU)
+    return wrap_new(cpu.from_host(_native(array)), CPU)
 
 
 def _type_name(value: Any) -> str:
@@ -218,7 +218,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     values = np.frombuffer(view, wanted.numpy, count, offset)
     if not values.flags.writeable:
         values = values.copy()
-    return wrap(cpu.from_host(values), CPU)._mark_leaf(requires_grad)
+    return wrap_new(cpu.from_host(values), CPU)._mark_leaf(requires_grad)
 
 
 def _checked_dtype(name: str, dtype: Any) -> dtypes.dtype:
@@ -334,7 +334,7 @@ def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any
     _check_dtype(values)
     values = np.array(values, dtype=values.dtype if wanted is None else wanted.numpy, order="C")
     target = CPU if where is None else device(where).concrete()
-    result = wrap(target.kernels().from_host(_native(values), target.hardware), target)
+    result = wrap_new(target.kernels().from_host(_native(values), target.hardware), target)
     return result._mark_leaf(requires_grad)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
-from .autograd.inplace import check_overlap, check_self_overlap, check_writable
+from .autograd.inplace import check_counted, check_overlap, check_self_overlap, check_writable
 from .autograd.variable import CLASSES
 from .device import CPU, device, merge_contexts
 from .dtype import FROM_NUMPY
@@ -199,6 +199,7 @@ def check_target(
     elif mode.enabled and any(x.__class__ in CLASSES and x.requires_grad for x in (*inputs, out)):
         raise RuntimeError(no_out_grad(op.name))
     if not in_place:
+        check_counted(out)
         check_castable(out, dtype)
         resize_out(out, shape)
     if not op.takes_expanded:

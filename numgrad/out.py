@@ -8,7 +8,7 @@ from typing import Any
 
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
-from .autograd.inplace import check_apart, check_self_overlap
+from .autograd.inplace import check_apart, check_counted, check_self_overlap
 from .dtype import FROM_NUMPY
 from .kernels.array import Array, contiguous_strides
 from .kernels.registry import Op
@@ -19,6 +19,7 @@ def prepare_out(op: Op, out: Any, shape: tuple[int, ...], dtype: Any) -> None:
     if out._array.dtype != dtype:
         wanted, given = FROM_NUMPY[dtype], FROM_NUMPY[out._array.dtype]
         raise RuntimeError(f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead")
+    check_counted(out)
     resize_out(out, shape)
 
 
@@ -29,6 +30,7 @@ def write_out(name: str, out: Any, found: Any, inputs: Sequence[Any]) -> Any:
     """
     if mode.enabled and any(x.requires_grad for x in (*inputs, out)):
         raise RuntimeError(no_out_grad(name))
+    check_counted(out)
     resize_out(out, found._array.shape)
     check_self_overlap(out)
     check_apart(out, inputs)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import copying, interop, notebook
 from . import dtype as dtypes
-from .autograd import differentiate
-from .autograd.hooks import RemovableHandle
+from .autograd import differentiate, grad_attribute
+from .autograd.grad_mode import is_inference_mode_enabled
+from .autograd.hooks import RemovableHandle, add_hook
 from .autograd.node import gradient_edge
-from .autograd.variable import CLASSES, Variable, set_tensor_class, wrap
+from .autograd.variable import CLASSES, Variable, is_inference, set_tensor_class, wrap
 from .device import device as Device
 from .dispatch import dispatch
 from .dtype import FROM_NUMPY
@@ -34,6 +35,14 @@ _DETACH_HINT = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
     "var.detach()."
 )
+
+
+class _read_only(property):
+    """A property that answers an assignment with PyTorch's text."""
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        name = self.fget.__name__ if self.fget else ""
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
 
 
 class Tensor(Variable):
@@ -99,7 +108,7 @@ class Tensor(Variable):
         return made._mark_leaf(requires_grad)
 
     # ------------------------------------------------------------------------------------------ attributes
-    @property
+    @_read_only
     def shape(self) -> Size:
         """Extents of the dimensions."""
         return Size(self._array.shape)
@@ -112,12 +121,12 @@ class Tensor(Variable):
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         return self._array.shape[wrap_dim(dim, self.dim())]
 
-    @property
+    @_read_only
     def dtype(self) -> dtypes.dtype:
         """Type of the items."""
         return FROM_NUMPY[self._array.dtype]
 
-    @property
+    @_read_only
     def device(self) -> Device:
         """Where the items are, and the autodiff context they carry."""
         return self._device
@@ -194,7 +203,12 @@ class Tensor(Variable):
             raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{remedy}")
         if value and not self._differentiable():
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        self._check_tracked(value)
         self._requires_grad = value
+
+    def _check_tracked(self, requires_grad: builtins.bool) -> None:
+        if requires_grad and is_inference(self) and not is_inference_mode_enabled():
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Mark a leaf as wanting gradients, or not. Raises RuntimeError for a result, and for integers."""
@@ -209,6 +223,7 @@ class Tensor(Variable):
             return self
         if requires_grad and not self._differentiable():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self._check_tracked(requires_grad)
         self._requires_grad = requires_grad
         return self
 
@@ -223,26 +238,32 @@ class Tensor(Variable):
     def _differentiable(self) -> bool:
         return FROM_NUMPY[self._array.dtype].is_differentiable
 
-    @property
+    @_read_only
     def is_leaf(self) -> bool:
         """Whether no recorded op made the tensor."""
         return self.grad_fn is None
 
-    @property
+    @_read_only
     def grad_fn(self) -> Any:
         """The node of the op that made the tensor; None for a leaf."""
         if self._view is not None:
             gradient_edge(self)
         return None if self._edge is None else self._edge[0]
 
-    @property
+    @_read_only
     def output_nr(self) -> int:
         """Which output of `grad_fn` the tensor is."""
         return 0 if self._edge is None else self._edge[1]
 
     @property
     def _version(self) -> int:
-        return self._array.storage.version
+        if is_inference(self):
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._array.version
+
+    def is_inference(self) -> builtins.bool:
+        """Whether the tensor was made in `inference_mode`, or is a view of one that was."""
+        return is_inference(self)
 
     @property
     def _base(self) -> Any:
@@ -255,17 +276,29 @@ class Tensor(Variable):
     def grad(self) -> Any:
         """The gradient that `backward` accumulated; None before."""
         if self._grad is None and self._edge is not None and not self._retains_grad:
-            differentiate.warn_non_leaf_grad()
+            grad_attribute.warn_non_leaf_grad()
         return self._grad
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        differentiate.check_assigned_grad(self, value)
+        grad_attribute.check_assigned_grad(self, value)
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype that gradients of a leaf are cast to; None lets them be of any. Its own unless set."""
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return grad_attribute.grad_dtype(self)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        grad_attribute.check_grad_dtype(self, value)
+        self._grad_dtype = value
 
     @property
     def data(self) -> Any:
@@ -324,15 +357,24 @@ class Tensor(Variable):
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not callable(hook):
-            raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
         node, number = gradient_edge(self)  # type: ignore[misc]
+        hooks = node.get_hooks()
         if self._edge is None:
-            self._hooks = node.get_hooks()  # a leaf keeps its hooks; its AccumulateGrad comes and goes with graphs
-        hooks = node.get_hooks().tensor.setdefault(number, OrderedDict())
-        handle = RemovableHandle(hooks)
-        hooks[handle.id] = hook
-        return handle
+            self._hooks = hooks  # a leaf keeps its hooks; its AccumulateGrad comes and goes with graphs
+        return add_hook(hooks.tensor.setdefault(number, OrderedDict()), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `hook(leaf)` whenever a backward has written the leaf's `.grad`; it must return None.
+
+        Raises RuntimeError for a tensor that requires no gradient, and for one that is no leaf.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        node, _ = gradient_edge(self)  # type: ignore[misc]
+        self._hooks = node.get_hooks()
+        return add_hook(self._hooks.accumulated, hook)
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None

@@ -11,7 +11,7 @@ from typing import Any
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_apart, check_self_overlap, check_writable, rebase
 from .autograd.node import gradient_edge, save_plan
-from .autograd.variable import wrap
+from .autograd.variable import wrap, wrap_new
 from .device import device
 from .dtype import FROM_NUMPY
 from .kernels.array import Array, dense_order, is_contiguous
@@ -43,7 +43,7 @@ def update(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], o
     if out is not None:
         target.storage.version += 1
     if not mask:
-        return wrap(target, where) if out is None else out
+        return wrap_new(target, where) if out is None else out
     node = record(op, mask, arrays, (target,), attributes, edges, where)
     if out is None:
         return wrap(target, where, (node, 0))

@@ -7,7 +7,7 @@ from typing import Any
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_writable
 from .autograd.node import gradient_edge, move_retained, node_class, save_plan
-from .autograd.variable import NO_GRAD, SEVERAL, ViewInfo, wrap
+from .autograd.variable import INFERENCE, NO_GRAD, SEVERAL, ViewInfo, wrap
 from .autograd.view_rules import inherited
 from .kernels.array import Array
 from .kernels.registry import SeveralViewsOp, ViewOp
@@ -50,7 +50,9 @@ def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> t
 def _view_of(x: Any, result: Array, node: Any, number: int, creation: str) -> Any:
     out = wrap(result, x._device, None if node is None else (node, number))
     base = x if x._view is None else x._view.base
-    out._view = ViewInfo(base, result.version, inherited(x._view, creation if mode.enabled else NO_GRAD))
+    if not mode.enabled:
+        creation = INFERENCE if mode.inference else NO_GRAD
+    out._view = ViewInfo(base, result.version, inherited(x._view, creation))
     return out
 
 

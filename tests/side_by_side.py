@@ -45,4 +45,4 @@ def neutral(text: str) -> str:
     text = re.sub(r"0x[0-9a-f]+", "0x", text)
     text = re.sub(r" \(Triggered internally at .*\)", "", text)
     text = text.replace("numgrad.", "torch.").replace("(True, check_nan=False)", "(True)")
-    return re.sub(r"(which is output \d+ of \w+?)(Backward\d)?(,)", r"\1\3", text)
+    return re.sub(r"(which is output \d+ of \w+?)(Backward\d?)?(,)", r"\1\3", text)

@@ -17,9 +17,13 @@ from ..kernels.movement import to_strides
 from ..kernels.views import as_strided
 from . import grad_mode
 from .node import FREED, Node, gradient_edge, move_retained, regenerate_view
-from .variable import Variable, wrap
+from .variable import Variable, is_inference, wrap
 from .view_rules import check_history
 
+_INFERENCE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
+    "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
 _SELF_OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
     "clone() the tensor before performing the operation."
@@ -30,11 +34,18 @@ _OVERLAP = (
 )
 
 
+def check_counted(target: Any) -> None:
+    """Raise RuntimeError, with PyTorch's text, for an inference tensor that is to be written outside inference mode."""
+    if not grad_mode.mode.inference and is_inference(target):
+        raise RuntimeError(_INFERENCE)
+
+
 def check_writable(target: Any, inputs: Sequence[Any] = ()) -> None:
     """Raise RuntimeError, with PyTorch's texts, when the graph does not allow `target` to be written in place.
 
     That is asked only where the write is recorded: when `target`, or one of the other inputs, requires a gradient.
     """
+    check_counted(target)
     if not grad_mode.mode.enabled:
         return
     view = target._view
@@ -119,7 +130,7 @@ class CopySlices(Node):
     of the written part goes through that op; the rest passes on.
     """
 
-    __slots__ = ("_others", "joins", "layout", "splits")
+    __slots__ = ("_operands", "joins", "layout", "splits")
 
     def __init__(self, base: Variable, view: Array, writer: Node) -> None:
         super().__init__((gradient_edge(base), *writer.edges[1:]), (writer,), base._device)
@@ -127,12 +138,12 @@ class CopySlices(Node):
         self.layout = (array.strides, array.offset, view.shape, view.strides, view.offset)
         self.splits = array.dtype is not view.dtype and array.dtype.kind == "c"
         self.joins = array.dtype is not view.dtype and view.dtype.kind == "c"
-        self._others = writer.next_functions[1:]
+        self._operands = [0, *(i for i in writer.operands if i)]
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """See `Node.next_functions`; the same inputs count as for the op that wrote."""
-        return (self.edges[0] or (None, 0), *self._others)
+    def operands(self) -> Sequence[int]:
+        """See `Node.operands`; the same inputs count as for the op that wrote."""
+        return self._operands
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
         """Gradients for each input; see `Node.apply`."""

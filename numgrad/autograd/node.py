@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from ..dtype import FROM_NUMPY
+from ..dtype import FROM_NUMPY, bool_, complex128, float64, int64
 from ..kernels import cpu
 from ..kernels.array import Array
 from ..kernels.backends import backend
@@ -25,7 +24,9 @@ from ..kernels.registry import OUT, Backward, ElementwiseOp, KernelOp, Op, Rule
 from ..kernels.unbroadcast import unbroadcast
 from ..kernels.views import as_strided
 from . import grad_mode
-from .variable import Edge, Variable, describe, wrap
+from .hooks import Hooks, RemovableHandle, add_hook
+from .saved_attributes import SavedAttributes
+from .variable import CLASSES, Edge, Variable, describe, wrap
 from .view_rules import check_history
 
 FREED = (
@@ -34,14 +35,19 @@ FREED = (
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
     "after calling backward."
 )
-FIRST_OF_ALL = 1 << 62  # sequence numbers of AccumulateGrad start here: they run as soon as they are ready
+_INFERENCE = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "
+    "use `torch.no_grad()` instead of `torch.inference_mode()`."
+)
+FIRST_OF_ALL = 1 << 62  # sequence numbers of AccumulateGrad, downwards: they run as soon as they are ready
 
 _naming = fork_safe_lock()
 _sequence = itertools.count()
-_accumulate_sequence = itertools.count(FIRST_OF_ALL)
+_accumulate_sequence = itertools.count(FIRST_OF_ALL, -1)
 
 
-class Node:
+class Node(SavedAttributes):
     """A step of the graph: `grad_fn` of the tensors that the op made.
 
     Attributes:
@@ -49,6 +55,7 @@ class Node:
         outputs: number of outputs of the forward op.
         saved: what its gradient reads; the engine sets it to None afterwards, unless it is empty, and a second backward
             then raises.
+        packed: stands for `saved`, which then is None, where hooks on saved tensors have what they packed.
         sequence: order of creation; backward runs from the highest down.
     """
 
@@ -57,6 +64,7 @@ class Node:
     # Defaults of what few nodes have; a node that differs holds it in its `__dict__`.
     op: ClassVar[Any] = None
     outputs: int = 1
+    packed: Any = None
 
     edges: tuple[Edge | None, ...]
     saved: Any
@@ -76,9 +84,19 @@ class Node:
         return name if name[-1].isdigit() else f"torch::autograd::{name}"
 
     @property
+    def operands(self) -> Sequence[int]:
+        """Which of `edges` stand for what PyTorch counts as operands: not conditions, factors and class indices."""
+        return range(len(self.edges))
+
+    @property
+    def results(self) -> Sequence[int]:
+        """Which outputs have gradients: hooks on the node see these."""
+        return range(self.outputs)
+
+    @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """For each input the node that its gradient goes to, and which of that node's outputs it was."""
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        return tuple(self.edges[i] or (None, 0) for i in self.operands)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -98,30 +116,47 @@ class Node:
         """
         raise NotImplementedError
 
+    def __call__(self, *gradients: Any) -> Any:
+        """The gradients of the inputs, from those of the outputs; recorded when ops are. No hooks run.
+
+        Raises TypeError for a wrong number of gradients and for what is neither a tensor nor None.
+        """
+        if len(gradients) != self.outputs:
+            raise TypeError(f"expected {self.outputs} arguments, got {len(gradients)} instead")
+        for i, g in enumerate(gradients):
+            if g is not None and g.__class__ not in CLASSES:
+                raise TypeError(f"argument {i} is not a Variable")
+        results = self.apply(gradients[0] if self.outputs == 1 else list(gradients), True)
+        found = tuple(results[i] for i in self.operands)
+        return found[0] if len(found) == 1 else found
+
+    # ------------------------------------------------------------------------------------------ hooks
     def get_hooks(self) -> Hooks:
         """The node's hooks, made when first asked for."""
         if self.hooks is None:
             self.hooks = Hooks()
         return self.hooks
 
+    def register_hook(self, fn: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after the node's formula; a tuple that it returns replaces `grad_inputs`."""
+        return add_hook(self.get_hooks().after, fn)
 
-class Hooks:
-    """Hooks on the gradients of a node's outputs: the user's for each output number, and tensors that retain theirs."""
+    def register_prehook(self, fn: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before the node's formula; a tuple that it returns replaces them."""
+        return add_hook(self.get_hooks().before, fn)
 
-    __slots__ = ("retaining", "tensor")
+    # ------------------------------------------------------------------------------------------ what is saved
+    def release(self) -> None:
+        """Let go of what is saved, when the node has been used and its graph is not kept."""
+        if self.saved:
+            self.saved = None
+        self.packed = None
 
-    def __init__(self) -> None:
-        self.tensor: dict[int, OrderedDict[int, Callable[..., Any]]] = {}
-        self.retaining: dict[int, weakref.ref[Any]] = {}
-
-
-def _operand_edges(node: Node, conditions: Sequence[bool]) -> tuple[tuple[Node | None, int], ...]:
-    """Edges of the inputs that PyTorch counts as operands: not of conditions, factors and class indices."""
-    return tuple(
-        (None, 0) if edge is None else edge
-        for name, edge, condition in zip(node.op.inputs, node.edges, conditions, strict=True)
-        if not (condition or name in node.op.plain)
-    )
+    def open_packed(self) -> Any:
+        """What hooks on saved tensors give back for `saved`. Raises RuntimeError when it was freed."""
+        if self.packed is None:
+            raise RuntimeError(FREED)
+        return self.packed.open()
 
 
 def raise_modified(array: Array, version: int, producer: str | None, is_result: bool) -> None:
@@ -143,6 +178,14 @@ def raise_modified(array: Array, version: int, producer: str | None, is_result: 
     )
 
 
+def saved_versions(saved: Iterable[Any]) -> list[int]:
+    """The versions of arrays (0 for a number) at the time they are saved. Raises RuntimeError for inference tensors."""
+    versions = [x.version if isinstance(x, Array) else 0 for x in saved]
+    if any(version < 0 for version in versions):
+        raise RuntimeError(_INFERENCE)
+    return versions
+
+
 def _variable(array: Array, device: Any, edge: Edge | None) -> Any:
     """A saved array as a tensor with its place in the graph."""
     if edge is None:
@@ -151,6 +194,16 @@ def _variable(array: Array, device: Any, edge: Edge | None) -> Any:
     if isinstance(node, AccumulateGrad) and node.variable._array is array:  # not when its `.data` was replaced since
         return node.variable
     return wrap(array, device, edge)
+
+
+_NUMBERS = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def _number_tensor(value: Any, device: Any) -> Any:
+    """A Python number that a node saved as the 0-d tensor it stands for."""
+    array = cpu.empty((), _NUMBERS[type(value)].numpy)
+    cpu.fill(array, value)
+    return wrap(array, device)
 
 
 # ---------------------------------------------------------------------------------------------------- elementwise
@@ -219,9 +272,38 @@ class ElementwiseNode(Node):
     meta: Any
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """See `Node.next_functions`."""
-        return _operand_edges(self, [self.recorder.op.scalar.kinds.get(n) == "bool" for n in self.recorder.op.inputs])
+    def operands(self) -> Sequence[int]:
+        """See `Node.operands`."""
+        op = self.op
+        return [i for i, n in enumerate(op.inputs) if n not in op.plain and op.scalar.kinds.get(n) != "bool"]
+
+    def saved_names(self) -> Iterable[str]:
+        """See `SavedAttributes.saved_names`."""
+        wanted = sum(1 << i for i in self.operands)
+        read = {*self.op.backward(wanted).saved, *self.recorder.saves}
+        return [self._name(i) for i in sorted(read, key=lambda i: (i < 0, abs(i)))]
+
+    def _name(self, index: int) -> str:
+        if index >= 0:
+            return self.op.inputs[index]
+        return "out" if self.outputs == 1 else f"out{OUT - index}"
+
+    def saved_value(self, name: str) -> Any:
+        """See `SavedAttributes.saved_value`."""
+        value = {self._name(i): v for i, v in self.tensors_by_index().items()}.get(name)
+        is_operand = name in self.op.inputs and self.op.inputs.index(name) in self.operands
+        return _number_tensor(value, self.device) if is_operand and type(value) in _NUMBERS else value
+
+    def saved_key(self, name: str) -> int | None:
+        """See `SavedAttributes.saved_key`."""
+        names = [self._name(i) for i in self.recorder.saves]
+        return names.index(name) if name in names else None
+
+    def tensor_to_pack(self, key: int) -> Any:
+        """See `SavedAttributes.tensor_to_pack`."""
+        index = self.recorder.saves[key]
+        value = (self.saved or self.packed.values)[key]
+        return wrap(value, self.device) if index < 0 else _variable(value, self.device, self.edges[index])
 
     def _check_versions(self) -> None:
         versions = self.__dict__.get("versions") or [0] * len(self.saved)
@@ -239,7 +321,7 @@ class ElementwiseNode(Node):
     def _unpack(self) -> Any:
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
+            return self.open_packed()
         for value in saved:
             if value.__class__ is Array and value._storage is not None and value._storage.version:
                 self._check_versions()
@@ -254,10 +336,11 @@ class ElementwiseNode(Node):
         recorder = self.recorder
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
-        for value in saved:  # `_unpack`, written out
-            if value.__class__ is Array and value._storage is not None and value._storage.version:
-                self._check_versions()
+            saved = self.open_packed()
+        else:
+            for value in saved:  # `_unpack`, written out
+                if value.__class__ is Array and value._storage is not None and value._storage.version:
+                    self._check_versions()
         if recorder.run is not None and self.meta is None and g.flat is not None:
             return recorder.run(g, saved)
         return self._apply_general(g, saved)
@@ -294,7 +377,7 @@ class ElementwiseNode(Node):
             loops.map(function, dtype, inputs, outs)
         return [outs[r] if isinstance(r, int) else None for r in backward.routes]
 
-    def _saved_tensors(self) -> dict[int, Any]:
+    def tensors_by_index(self) -> dict[int, Any]:
         """What is saved, under its index, with its place in the graph."""
         values = {}
         for index, value in zip(self.recorder.saves, self._unpack(), strict=True):
@@ -304,7 +387,7 @@ class ElementwiseNode(Node):
 
     def _apply_tensors(self, g: Any) -> Sequence[Any]:
         recorder = self.recorder
-        values = self._saved_tensors()
+        values = self.tensors_by_index()
         results: list[Any] = []
         for i, (route, rule) in enumerate(zip(recorder.routes, recorder.rules, strict=True)):
             if route is None:
@@ -428,12 +511,12 @@ class OpNode(Node):
             self.outputs = outputs
         self.facts = facts
         self.needs = needs
-        self.versions = [array.version for array in saved.values()] if saved else ()
+        self.versions = saved_versions(saved.values()) if saved else ()
 
     def _unpack(self) -> dict[str, Array]:
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
+            return self.open_packed()
         for array, version in zip(saved.values(), self.versions, strict=True):
             if array.version != version:
                 name = next(n for n, a in saved.items() if a is array)
@@ -441,9 +524,42 @@ class OpNode(Node):
         return saved
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """See `Node.next_functions`."""
-        return super().next_functions if self.op.variadic else _operand_edges(self, [False] * len(self.edges))
+    def operands(self) -> Sequence[int]:
+        """See `Node.operands`."""
+        op = self.op
+        return super().operands if op.variadic else [i for i, n in enumerate(op.inputs) if n not in op.plain]
+
+    @property
+    def results(self) -> Sequence[int]:
+        """See `Node.results`."""
+        if self.outputs == 1 or self.op.is_view:
+            return range(self.outputs)
+        return [k for k in range(self.outputs) if k not in self.op.non_differentiable_outputs]
+
+    def saved_names(self) -> Iterable[str]:
+        """See `SavedAttributes.saved_names`."""
+        every = (1 << len(self.op.inputs)) - 1
+        return dict.fromkeys([*_read_names(self.op, every), *self.facts])
+
+    def is_fact(self, name: str) -> bool:
+        """See `SavedAttributes.is_fact`."""
+        return name in self.facts or not (name in self.op.inputs or name.startswith("out"))
+
+    def saved_value(self, name: str) -> Any:
+        """See `SavedAttributes.saved_value`."""
+        if self.is_fact(name):
+            return self.facts.get(name)
+        array = self._unpack().get(name)
+        return None if array is None else _variable(array, self.device, self._edge_of(name))
+
+    def saved_key(self, name: str) -> str | None:
+        """See `SavedAttributes.saved_key`."""
+        return name if name in (self.saved or self.packed.values) else None
+
+    def tensor_to_pack(self, key: str) -> Any:
+        """See `SavedAttributes.tensor_to_pack`."""
+        value = (self.saved or self.packed.values)[key]
+        return wrap(value, self.device) if key.startswith("out") else _variable(value, self.device, self._edge_of(key))
 
     def _edge_of(self, name: str) -> Edge | None:
         if name.startswith("out"):

@@ -61,7 +61,7 @@ class SeveralNode(ElementwiseNode):
 
     def _apply_several_tensors(self, given: list[Any], present: tuple[int, ...]) -> Sequence[Any]:
         recorder = self.recorder
-        values = self._saved_tensors()
+        values = self.tensors_by_index()
         results: list[Any] = []
         for i in range(len(self.edges)):
             if not recorder.mask >> i & 1:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..device import device
 from ..dtype import FROM_NUMPY
-from ..kernels.array import Array
+from ..kernels.array import UNCOUNTED, Array
+from .grad_mode import inferring, mode
 
 if TYPE_CHECKING:
     from .node import Node
 
 Edge = tuple["Node", int]
-NO_GRAD, SEVERAL = "no_grad", "several"  # how a view was made, where that limits what may be done with it
+# How a view was made, where that limits what may be done with it.
+NO_GRAD, INFERENCE, FUNCTION, SEVERAL = "no_grad", "inference", "function", "several"
 
 
 class ViewInfo:
@@ -21,7 +23,8 @@ class ViewInfo:
 
     `version` is the storage's version for which the view's `grad_fn` is valid: when the base has been written in place
     since, the view's history is made anew from the base's. `creation` is `NO_GRAD` for a view that was made without
-    recording, `SEVERAL` for one of several that an op gave at once, and "" for any other; see `view_rules`.
+    recording, `INFERENCE` for one made in inference mode, `FUNCTION` for one made in a custom Function, or an input that
+    it returned, `SEVERAL` for one of several that an op gave at once, and "" for any other; see `view_rules`.
     """
 
     __slots__ = ("base", "creation", "version")
@@ -42,6 +45,10 @@ class Variable:
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_device", "_edge", "_requires_grad", "_view")
 
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        """`data` as a leaf; the form of old code, which asked for it before tensors could require gradients."""
+        return tensor_class._make_subclass(tensor_class, data, requires_grad)
+
     _array: Array
     _device: device
     _edge: Edge | None
@@ -51,6 +58,7 @@ class Variable:
     _hooks: Any = None  # hooks of a leaf; those of a result hang on its node
     _accumulator: weakref.ref[Any] | None = None
     _retains_grad = False
+    _grad_dtype: Any = ...  # Ellipsis: the tensor's own
 
 
 tensor_class: Any = None
@@ -73,6 +81,24 @@ def wrap(array: Array, where: device, edge: Edge | None = None, new: Any = objec
     tensor._requires_grad = edge is not None
     tensor._view = None
     return tensor
+
+
+def wrap_new(array: Array, where: device, new: Any = object.__new__) -> Any:
+    """`wrap` for memory that was just made: in inference mode the tensor is an inference tensor."""
+    if inferring and mode.inference:
+        array.storage.version = UNCOUNTED
+    tensor = new(tensor_class)
+    tensor._array = array
+    tensor._device = where
+    tensor._edge = None
+    tensor._requires_grad = False
+    tensor._view = None
+    return tensor
+
+
+def is_inference(variable: Any) -> bool:
+    """Whether a tensor was made in inference mode, or is a view of one that was."""
+    return bool(variable._array.version < 0)
 
 
 def describe(variable: Any) -> str:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .variable import NO_GRAD, SEVERAL
+from .variable import FUNCTION, INFERENCE, NO_GRAD, SEVERAL
 
-_NO_GRAD_HELP = (
+_BLOCKS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-    "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+    "view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both "
     "outside (if you want the inplace to be tracked)."
 )
-_SEVERAL_HELP = (
-    "This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
-    "be modified inplace. You should replace the inplace operation by an out-of-place one."
-)
+_HELP = {
+    NO_GRAD: _BLOCKS.format(block="no_grad"),
+    INFERENCE: _BLOCKS.format(block="inference_mode"),
+    FUNCTION: (
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+        "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+        "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    ),
+    SEVERAL: (
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
+        "be modified inplace. You should replace the inplace operation by an out-of-place one."
+    ),
+}
 
 
 def inherited(base_view: Any, own: str) -> str:
@@ -33,13 +42,13 @@ def check_history(view: Any, indirect: bool = False) -> None:
         return
     written = "its base or another view of its base has been" if indirect else "is being"
     edge = view._edge
-    if edge is not None:
-        name = re.sub(r"Backward\d+$", "", edge[0].name())
-        origin = f"Output {edge[1]} of {name} is a view"
-    if edge is None:
-        text = f"A view was created in no_grad mode and {written} modified inplace with grad mode enabled."
-    elif creation == NO_GRAD:
-        text = f"{origin} of a view which was created in no_grad mode and {written} modified inplace with grad mode enabled."
+    origin = None if edge is None else f"Output {edge[1]} of {re.sub(r'Backward[0-9]*$', '', edge[0].name())} is a view"
+    if creation in (NO_GRAD, INFERENCE) or origin is None:
+        start = "A view was created in" if origin is None else f"{origin} of a view which was created in"
+        if creation == INFERENCE:
+            text = f"{start} inference mode and {written} modified inplace in normal mode."
+        else:
+            text = f"{start} no_grad mode and {written} modified inplace with grad mode enabled."
     else:
         text = f"{origin} and {written} modified inplace."
-    raise RuntimeError(f"{text} {_SEVERAL_HELP if creation == SEVERAL else _NO_GRAD_HELP}")
+    raise RuntimeError(f"{text} {_HELP[creation]}")

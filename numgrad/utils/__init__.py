@@ -1,5 +1,6 @@
 """Tools beside tensors and modules."""
 
-from . import dlpack
+from . import dlpack, hooks
+from .drawing import GraphDrawing, graph, make_dot
 
-__all__ = ["dlpack"]
+__all__ = ["GraphDrawing", "dlpack", "graph", "hooks", "make_dot"]
