@@ -24,7 +24,7 @@ def first_outside(positions, low, high):
 
 def check_bounds(positions: np.ndarray, size: int, what: str) -> None:
     """Raise IndexError, with PyTorch's text, for a position that is not in [-size, size)."""
-    flat = np.ascontiguousarray(positions).reshape(-1).astype(np.int64, copy=False)
+    flat = np.ascontiguousarray(positions, np.int64).reshape(-1)
     found = first_outside(flat, -size, size)
     if found >= 0:
         raise IndexError(f"index {flat[found]} is out of bounds for {what} with size {size}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cpu, lower, philox
+from . import cpu, philox
 from .array import Array, Shape
 from .backends import backend
 from .registry import ElementwiseOp, Sample, Uniform, elementwise, op
@@ -179,10 +179,7 @@ def _identity(g):
     return g
 
 
-_ONE_INPUT, _TWO_INPUTS = lower.lower(_drawn), lower.lower(_drawn_for_two)  # one kernel serves many nodes
-
-
-def _node(name: str, node: str, function: Any = _ONE_INPUT) -> ElementwiseOp:
+def _node(name: str, node: str, function: Any = _drawn) -> ElementwiseOp:
     """Declare an op that records a draw: its result is `values`, in the dtype of the first input, its gradient 0."""
     declared = elementwise(
         samples=Uniform(),
@@ -210,9 +207,9 @@ random_from = _node("random_.from", "RandomBackward0")
 random_to = _node("random_.to", "RandomBackward1")
 random_ = _node("random_", "RandomBackward2")
 bernoulli = _node("bernoulli", "BernoulliBackward0")
-bernoulli_tensor = _node("bernoulli_.tensor", "BernoulliBackward1", _TWO_INPUTS)
+bernoulli_tensor = _node("bernoulli_.tensor", "BernoulliBackward1", _drawn_for_two)
 bernoulli_number = _node("bernoulli_.number", "BernoulliBackward2")
 poisson = _node("poisson", "PoissonBackward0")
 normal_mean = _node("normal.mean", "NormalBackward1")
 normal_std = _node("normal.std", "NormalBackward2")
-normal_both = _node("normal.both", "NormalBackward3", _TWO_INPUTS)
+normal_both = _node("normal.both", "NormalBackward3", _drawn_for_two)

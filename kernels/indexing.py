@@ -114,8 +114,8 @@ def indexed_shape(shape: Shape, dims: Shape, index: Shape) -> Shape:
 
 
 def _check(positions: np.ndarray, shape: Shape, dims: Shape) -> None:
-    if positions.size and 0 not in indexed_shape(shape, dims, positions.shape):
-        count = math.prod(shape[d] for d in dims)
+    if positions.size and (0 not in shape or 0 not in indexed_shape(shape, dims, positions.shape)):
+        count = shape[dims[0]] if len(dims) == 1 else math.prod(shape[d] for d in dims)
         if not count:
             raise IndexError("index is out of bounds for dimension with size 0")
         check_bounds(positions, count, "dimension 0")

@@ -11,13 +11,18 @@ from typing import Any
 import numpy as np
 
 from .blocks import as_bits, first_outside, is_compiled
-from .cpu import loop
+from .cpu import SPLIT, loop
 from .registry import Sample, op
 
 
 @loop
-def _gather(x, index, out):
-    for o in range(index.shape[0]):
+def _gather(x, index, out, start, stop):
+    if index.shape[2] == 1:
+        for o in range(start, stop):
+            for i in range(index.shape[1]):
+                out[o, i, 0] = x[o, index[o, i, 0], 0]
+        return
+    for o in range(start, stop):
         for i in range(index.shape[1]):
             for k in range(index.shape[2]):
                 out[o, i, k] = x[o, index[o, i, k], k]
@@ -90,7 +95,9 @@ def _(input: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
         x, where, result = _with_dims(input, index, out)
         where = _checked(where, dim, x.shape[dim])
         source = np.ascontiguousarray(_cropped(x, where, dim))
-        _gather(_blocks(as_bits(source), dim), _blocks(where, dim), _blocks(as_bits(result), dim))
+        operands = [_blocks(y, dim) for y in (as_bits(source), where, as_bits(result))]
+        gather_blocks = _gather if out.size < SPLIT else _gather.in_units
+        gather_blocks(*operands, 0, len(operands[0]))
     return out
 
 

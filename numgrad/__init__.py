@@ -10,8 +10,9 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 """
 
 # ruff: noqa: I001  (submodules first: a public name such as `dtype` hides the module of that name from `from . import`)
+from importlib import import_module as _import_module
 from . import dtype as _dtypes
-from . import autograd, cuda, linalg, nn, ops, optim, random, testing, utils
+from . import autograd, cuda, nn, ops, random
 from .autograd import (
     custom_vjp,
     enable_grad,
@@ -94,3 +95,15 @@ long = _dtypes.int64
 bool = _dtypes.bool_
 
 __version__ = "0.1.0"
+
+_LATE = frozenset({"linalg", "optim", "testing", "utils"})  # imported when first asked for: an import stays short
+
+
+def __getattr__(name: str) -> _dtypes.Any:
+    if name in _LATE:
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})

@@ -24,7 +24,7 @@ from .device import PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernels import cpu, threads
 from .kernels.array import Array, contiguous_strides, dense_array, elementwise_strides, is_contiguous
-from .kernels.cpu import SPLIT, empty_flat, empty_small
+from .kernels.cpu import LAST_COMPILED, SPLIT, empty_flat, empty_small
 from .kernels.halves import in_float32
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, install_dispatcher
 from .kernels.unbroadcast import cloned
@@ -501,7 +501,17 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
                 mask |= 1 << i
     if where.type == "cpu":
         arguments = [a.ndarray for a in arguments]
-    results = _run_kernel(op, kernel, arguments, attributes)
+    is_direct = op.moves
+    if not is_direct:
+        for a in arguments:
+            if a.dtype.num > LAST_COMPILED:
+                break
+        else:
+            is_direct = True
+    if is_direct:
+        results = kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
+    else:
+        results = _run_converted(op, kernel, arguments, attributes)
     if op.writes:
         for i in op.writes:
             inputs[i]._array.storage.version += 1
@@ -522,10 +532,8 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
     return wrap(found, where, (node, 0))
 
 
-def _run_kernel(op: KernelOp, kernel: Any, arguments: list[Any], attributes: tuple[Any, ...]) -> Any:
-    """Call a kernel; halves become float32 on the way, unless it takes all dtypes as they are."""
-    if op.moves or all(a.dtype in cpu.COMPILED for a in arguments):
-        return kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
+def _run_converted(op: KernelOp, kernel: Any, arguments: list[Any], attributes: tuple[Any, ...]) -> Any:
+    """Call a kernel on halves, which become float32 on the way, or on complex numbers, if it takes them."""
     given = next((a for a in arguments if a.dtype.kind == "c"), None)
     if given is not None and not op.takes_complex:
         raise op.complex_refusal(FROM_NUMPY[given.dtype].scalar_name)
@@ -545,7 +553,7 @@ def reduction(op: KernelOp, x: Any, attributes: tuple[Any, ...] = (), out: Any =
         return _watched(op, (x,), attributes, out)
     array, where = x._array, x._device
     found = None
-    if array.flat is not None and out is None and op.flat_kernel is not None and array.dtype in cpu.COMPILED:
+    if array.flat is not None and out is None and op.flat_kernel is not None and array.dtype.num <= LAST_COMPILED:
         found = op.flat_kernel(array.flat, array.shape, *attributes)
     if found is None:
         return _general(op, (x,), attributes, out)

@@ -43,6 +43,8 @@ def get(input: Any, index: Any) -> Any:
         return _select(input, 0, index, 0)
     if index.__class__ is slice and (index.step is None or (index.step.__class__ is int and index.step > 0)):
         return _slice(input, 0, index, always=True)
+    if index.__class__ in CLASSES and index.dim() and input.dim() and index.dtype.name == "int64":
+        return dispatch(kernels.index, (input, index), ((0,),))
     found = _Indexed(input)
     found.apply(_as_tuple(index))
     result = found.view

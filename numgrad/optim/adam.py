@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .. import dtype as dtypes
 from ..creation import zeros, zeros_like
 from ..dispatch import dispatch
+from ..dtype import dtype, float32, float64, get_default_dtype
 from ..kernels.optimizers import adam_step
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer, Params, check_hyperparameter_tensor, check_implementation_flags
@@ -174,6 +174,6 @@ def _check_implemented(group: Group) -> None:
             raise NotImplementedError(f"{name}=True is not implemented: leave it False")
 
 
-def _step_dtype() -> dtypes.dtype:
+def _step_dtype() -> dtype:
     """float64 where that is the default dtype, else float32."""
-    return dtypes.float64 if dtypes.get_default_dtype() is dtypes.float64 else dtypes.float32
+    return float64 if get_default_dtype() is float64 else float32
