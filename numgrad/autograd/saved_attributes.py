@@ -6,6 +6,7 @@ arguments are called.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -87,8 +88,8 @@ def saved_properties(op: Any) -> dict[str, property]:
     names = [*op.inputs, *results, *op.attributes, *(f"{name}_shape" for name in op.inputs)]
     found = {}
     for name in names:
-        found[f"{_SAVED}{public_name(name)}"] = property(lambda node, name=name: _value(node, name))
-        found[f"{_RAW}{public_name(name)}"] = property(lambda node, name=name: _raw(node, name))
+        found[f"{_SAVED}{public_name(name)}"] = property(functools.partial(_value, name=name))
+        found[f"{_RAW}{public_name(name)}"] = property(functools.partial(_raw, name=name))
     return found
 
 
