@@ -7,7 +7,7 @@ from typing import Any
 
 from ..kernels.registry import OUT, ElementwiseOp
 from . import grad_mode
-from .node import ElementwiseNode, index_of
+from .elementwise_node import ElementwiseNode, index_of
 from .saved_attributes import saved_properties
 from .variable import wrap
 
