@@ -1,7 +1,7 @@
 """The graph: nodes, the engine that runs backward, and what users call of it."""
 
-from . import function, grad_mode, graph
-from .anomaly import (
+from . import anomaly_mode, function, grad_mode, graph
+from .anomaly_mode import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
@@ -25,6 +25,7 @@ from .variable import Variable, is_inference
 __all__ = [
     "Function",
     "Variable",
+    "anomaly_mode",
     "backward",
     "custom_vjp",
     "detect_anomaly",
