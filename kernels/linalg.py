@@ -12,7 +12,11 @@ from .reductions import sum_to_shape
 from .registry import Sample, op
 
 
-@op(samples=[Sample(((3, 4), (4, 2))), Sample(((1, 1), (1, 5))), Sample(((2, 0), (0, 3)))], reference=np.matmul)
+@op(
+    samples=[Sample(((3, 4), (4, 2))), Sample(((1, 1), (1, 5))), Sample(((2, 0), (0, 3)))],
+    reference=np.matmul,
+    linear="separately",
+)
 def mm(input, mat2):
     """Product of two matrices, (n, m) and (m, p) to (n, p)."""
 
@@ -92,7 +96,7 @@ def _(
     return bias, first, _second_factor_gradient(g, mat1, mat2_strides) if needs[2] else None
 
 
-@op(samples=[Sample(((5,), (5,))), Sample(((0,), (0,)))], reference=np.dot)
+@op(samples=[Sample(((5,), (5,))), Sample(((0,), (0,)))], reference=np.dot, linear="separately")
 def dot(input, tensor):
     """Inner product of two vectors."""
 
@@ -112,7 +116,7 @@ def _(g, input):
     return g * input
 
 
-@op(samples=[Sample(((3, 4), (4,)))], reference=np.matmul)
+@op(samples=[Sample(((3, 4), (4,)))], reference=np.matmul, linear="separately")
 def mv(input, vec):
     """Product of a matrix (n, m) and a vector (m,)."""
 
@@ -132,7 +136,7 @@ def _(g, input):
     return mv(input.t(), g)
 
 
-@op(samples=[Sample(((2, 3, 4), (2, 4, 2)))], reference=np.matmul)
+@op(samples=[Sample(((2, 3, 4), (2, 4, 2)))], reference=np.matmul, linear="separately")
 def bmm(input, mat2):
     """Products of matrices in a batch, (b, n, m) and (b, m, p) to (b, n, p)."""
 

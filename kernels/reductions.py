@@ -59,7 +59,7 @@ def _result_dtype(x: np.ndarray | Array) -> np.dtype:
 
 
 # ---------------------------------------------------------------------------------------------------- sum and mean
-@op(samples=[Sample(((3, 4),)), Sample(((),)), Sample(((0, 2),))], reference=np.sum)
+@op(samples=[Sample(((3, 4),)), Sample(((),)), Sample(((0, 2),))], reference=np.sum, linear="jointly")
 def sum(input):
     """Sum of all items. Integers and bools sum to int64."""
 
@@ -102,6 +102,7 @@ def _(g: np.ndarray, input_shape: Shape, needs: tuple[bool, ...]) -> tuple[np.nd
     reference=lambda x, dim, keepdim: np.sum(x, dim, keepdims=keepdim),
     name="sum.dim",
     node="SumBackward1",
+    linear="jointly",
 )
 def sum_dim(input, *, dim, keepdim=False):
     """Sum over some dimensions, `dim` a tuple of non-negative ones."""
@@ -135,7 +136,7 @@ def _(g, input_shape, dim, keepdim):
     return restore_dims(g, dim, keepdim).expand(input_shape)
 
 
-@op(samples=[Sample(((3, 4),)), Sample(((),))], reference=np.mean)
+@op(samples=[Sample(((3, 4),)), Sample(((),))], reference=np.mean, linear="jointly")
 def mean(input):
     """Mean of all items; NaN of none."""
 
@@ -173,6 +174,7 @@ def _(g: np.ndarray, input_shape: Shape, needs: tuple[bool, ...]) -> tuple[np.nd
     reference=lambda x, dim, keepdim: np.mean(x, dim, keepdims=keepdim),
     name="mean.dim",
     node="MeanBackward1",
+    linear="jointly",
 )
 def mean_dim(input, *, dim, keepdim=False):
     """Mean over some dimensions, `dim` a tuple of non-negative ones."""

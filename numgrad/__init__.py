@@ -18,6 +18,7 @@ from .creation import arange, empty, empty_like, full, full_like, ones, ones_lik
 from .interop import as_tensor, from_numpy, tensor
 from .limits import finfo, iinfo
 from .ops import *  # noqa: F403  (the op table decides what there is)
+from . import func
 from .printing import set_printoptions
 from .random import (
     Generator,

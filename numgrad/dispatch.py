@@ -16,6 +16,7 @@ from .autograd.grad_mode import mode
 from .autograd.inplace import check_writable, rebase
 from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan
 from .autograd.several import SeveralNode, SeveralRecorder
+from .autograd.tracing import innermost, run_at
 from .autograd.variable import CLASSES, ViewInfo, wrap
 from .device import PLAIN, device
 from .dtype import FROM_NUMPY
@@ -270,6 +271,8 @@ def _versions(saved: Any) -> list[int]:
 
 def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
+    if mode.levels and (level := innermost((*inputs, out))) is not None:
+        return run_at(level, op, inputs, (), out)
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
         inputs = converted(op, inputs)
     for name in op.tensors:
@@ -436,6 +439,8 @@ def _input_meta(inputs: tuple[Any, ...], operands: list[Any], shape: Any, comput
 def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     """Run a view op: a new tensor over the same storage."""
     array = x._array
+    if mode.levels and array.__class__ is not Array:
+        return run_at(array.level, op, (x,), attributes)
     result = array.view(*op.layout(array.shape, array.strides, array.offset, *attributes))
     edge = gradient_edge(x) if x._requires_grad or x._view is not None else None
     base = x if x._view is None else x._view.base
@@ -460,6 +465,8 @@ def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
 # ---------------------------------------------------------------------------------------------------- other ops
 def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
     """Run an op that brings its own kernels."""
+    if mode.levels and (level := innermost(inputs if out is None else (*inputs, out))) is not None:
+        return run_at(level, op, inputs, attributes, out)
     if inputs:
         where = inputs[0]._device
         for x in inputs:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from . import dtype as dtypes
 from . import interop
 from .autograd import differentiate
+from .autograd.batching import check_control_flow, check_item
+from .autograd.grad_mode import mode
 from .autograd.hooks import RemovableHandle
 from .autograd.node import gradient_edge
 from .autograd.variable import CLASSES, Variable, set_tensor_class, wrap
@@ -21,7 +23,7 @@ from .device import device as Device
 from .dispatch import dispatch
 from .dtype import FROM_NUMPY
 from .kernels import movement
-from .kernels.array import Array, Storage
+from .kernels.array import Array, Storage, contiguous_strides
 from .operands import NUMBERS
 from .ops import indexing, methods, shaping
 from .ops.dims import wrap_dim
@@ -31,6 +33,12 @@ from .size import Size
 _DETACH_HINT = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
     "var.detach()."
+)
+_IN_TRANSFORM = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+    "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed "
+    "instead."
 )
 
 
@@ -213,6 +221,8 @@ class Tensor(Variable):
                 "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                 f"{type(requires_grad).__name__}"
             )
+        if requires_grad and mode.transforms:
+            raise RuntimeError(_IN_TRANSFORM)
         if self.grad_fn is not None:
             if not requires_grad:
                 raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{_DETACH_HINT}")
@@ -296,6 +306,8 @@ class Tensor(Variable):
 
     def detach(self) -> Any:
         """The same memory as a leaf outside the graph; version counters stay shared."""
+        if self._array.__class__ is not Array:
+            return self._array.level.detached(self)
         return wrap(self._array, self._device)
 
     def detach_(self) -> Any:
@@ -367,6 +379,7 @@ class Tensor(Variable):
         """The only item as a Python number. Raises RuntimeError when there are several."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        check_item(self)
         found = interop.items(self)
         while isinstance(found, list):
             found = found[0]
@@ -394,6 +407,8 @@ class Tensor(Variable):
 
     def _made_contiguous(self) -> Any:
         """A clone keeps a permuted layout; this is the same step of the graph with its items in C order."""
+        if self._array.__class__ is not Array:
+            return movement.to_strides(self, strides=contiguous_strides(self._array.shape))
         if not self._array.is_contiguous():
             loops = self._device.kernels()
             dense = loops.empty(self._array.shape, self._array.dtype, self._device.hardware)
@@ -441,6 +456,8 @@ class Tensor(Variable):
 
     # ------------------------------------------------------------------------------------------ looking
     def __repr__(self) -> str:
+        if self._array.__class__ is not Array:
+            return self._array.level.shown(self)
         grad_fn = self.grad_fn
         return tensor_repr(
             lambda index: interop.fetch(self, index),
@@ -491,6 +508,7 @@ class Tensor(Variable):
         if self._array.size != 1:
             what = "more than one value" if self._array.size else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        check_control_flow(self)
         return bool(self.item())
 
     def _scalar(self) -> Any:

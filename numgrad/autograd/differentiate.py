@@ -9,8 +9,12 @@ from typing import Any
 from ..dtype import FROM_NUMPY
 from ..kernels.backends import backend
 from ..size import Size
+from .batching import BatchLevel, peeled
 from .engine import run_backward
+from .grad_mode import mode
 from .node import gradient_edge
+from .pullback import pull
+from .tracing import innermost
 from .variable import CLASSES, wrap
 
 
@@ -42,6 +46,11 @@ def backward(
         >>> w.grad
         tensor([6.])
     """
+    if mode.transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -115,24 +124,14 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    if is_grads_batched:
-        raise NotImplementedError("is_grads_batched=True is not supported yet: call grad once for each gradient")
     roots = _sequence(outputs)
     wanted = _sequence(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     _check_inputs(wanted)
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
-    gradients = make_gradients(roots, given)
     keep = create_graph if retain_graph is None else bool(retain_graph)
-    results = run_backward(
-        _root_edges(roots),
-        gradients,
-        keep_graph=keep,
-        create_graph=bool(create_graph),
-        inputs=wanted,
-        accumulate_grad=False,
-    )
+    results = _gradients(roots, wanted, given, bool(create_graph), keep, is_grads_batched)
     if materialize_grads:
         return tuple(x.new_zeros(x.shape) if g is None else g for g, x in zip(results, wanted, strict=True))
     for i, g in enumerate(results):
@@ -142,6 +141,47 @@ def grad(
                 "allow_unused=True if this is the desired behavior."
             )
     return tuple(results)
+
+
+def _gradients(
+    roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], create_graph: bool, keep: bool, batched: bool
+) -> list[Any]:
+    """What `grad` returns, before it is checked for what was not used."""
+    if batched:
+        return _batched_gradients(roots, wanted, given, create_graph, keep)
+    gradients = make_gradients(roots, given)
+    edges = _root_edges(roots)
+    if innermost((*roots, *wanted, *gradients)) is not None:
+        return pull(roots, wanted, gradients, create_graph, keep)
+    return run_backward(
+        edges, gradients, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=False
+    )
+
+
+def _batched_gradients(
+    roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], create_graph: bool, keep: bool
+) -> list[Any]:
+    """`grad` for many gradients of the outputs at once, which are stacked along a first dimension."""
+    for i, (root, g) in enumerate(zip(roots, given, strict=True)):
+        if g is not None and tuple(g.shape[1:]) != tuple(root.shape):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+                f"mismatch was detected: grad_output[{i}] has a shape of {Size(g.shape[1:])} and output[{i}] has a shape "
+                f"of {root.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using "
+                "vmap."
+            )
+    sizes = {g.shape[0] for g in given if g is not None}
+    if len(sizes) != 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{[g.shape[0] for g in given if g is not None]} for the mapped dimension"
+        )
+    level = BatchLevel(sizes.pop())
+    with level.entered():
+        members = [None if g is None else level.batched(g, 0) for g in given]
+        found = _gradients(roots, wanted, members, create_graph, keep, False)
+        return [None if g is None else peeled(g, level) for g in found]
 
 
 def _sequence(values: Any) -> tuple[Any, ...]:

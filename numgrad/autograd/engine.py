@@ -27,6 +27,7 @@ def run_backward(
     create_graph: bool,
     inputs: Sequence[Any] | None = None,
     accumulate_grad: bool = True,
+    on_tensors: bool = False,
 ) -> list[Any]:
     """Propagate `gradients` from `roots`.
 
@@ -37,11 +38,12 @@ def run_backward(
         create_graph: record the backward itself.
         inputs: tensors; if given, only they receive gradients.
         accumulate_grad: add to `.grad` (`backward`); otherwise return the gradients of `inputs` (`grad`).
+        on_tensors: let gradients travel as tensors, as they do while the backward is recorded: some are traced.
 
     Returns:
         With `accumulate_grad=False`, a tensor or None for each of `inputs`.
     """
-    engine = _Pass(keep_graph, create_graph, inputs, accumulate_grad)
+    engine = _Pass(keep_graph, create_graph or on_tensors, inputs, accumulate_grad)
     previous, grad_mode.mode.enabled = grad_mode.mode.enabled, create_graph
     try:
         engine.run(roots, gradients)

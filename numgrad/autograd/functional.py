@@ -20,10 +20,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import functional_checks as checks
+from .basis import basis
 from .differentiate import grad
 from .functional_checks import as_tensors
 from .grad_mode import enable_grad, mode, set_grad_enabled
-from .jacobians import basis, forward_jacobian, row_by_row, split_rows, unpacked
+from .jacobians import forward_jacobian, row_by_row, split_rows, unpacked
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

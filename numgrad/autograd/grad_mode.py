@@ -11,7 +11,13 @@ from typing import Any
 
 
 class _Mode(threading.local):
+    """A thread's own state: whether ops are recorded and tangents carried on, the running levels (`tracing.py`), and how
+    many transforms of `func` are running."""
+
     enabled = True
+    forward_enabled = True
+    levels: tuple[Any, ...] = ()
+    transforms = 0
 
 
 mode = _Mode()

@@ -6,7 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..kernels.movement import stack
+from .basis import basis
+from .batching import BatchLevel, peeled
 from .differentiate import grad
+from .duals import DualLevel, split_dual
+from .forward_ad import with_tangent
+from .functional_checks import as_tensors
 
 
 def row_by_row(
@@ -44,20 +49,6 @@ def _blocks(number: int, output: Any, inputs: Sequence[Any], strict: bool, creat
     )
 
 
-def basis(tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """Unit vectors of the space of all items: for each tensor its part, of shape (all items, its items)."""
-    total = sum(x.numel() for x in tensors)
-    parts = []
-    start = 0
-    for x in tensors:
-        size = x.numel()
-        part = x.detach().new_zeros((total, size))
-        part.as_strided((size,), (size + 1,), start * size).fill_(1)
-        parts.append(part)
-        start += size
-    return tuple(parts)
-
-
 def split_rows(rows: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
     """Jacobian blocks, outputs first, from stacked rows of shape (all items of the outputs, *input.shape)."""
     found = []
@@ -87,10 +78,26 @@ def split_columns(columns: Sequence[Any], outputs: Sequence[Any], inputs: Sequen
 
 
 def forward_jacobian(func: Callable[..., Any], inputs: Any, vectorize: bool) -> Any:
-    """`jacobian(strategy="forward-mode")`: all columns from one call of the function on dual numbers."""
-    raise NotImplementedError(
-        "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
-    )
+    """`jacobian(strategy="forward-mode")`: all columns from one call of the function, on a batch of dual numbers.
+
+    Raises NotImplementedError unless `vectorize`.
+    """
+    several_inputs, given = as_tensors(inputs, "inputs", "jacobian")
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+        )
+    batch = BatchLevel(sum(x.numel() for x in given))
+    with batch.entered():
+        tangents = [batch.batched(part, 0) for part in basis(given)]
+        forward = DualLevel()
+        with forward.entered():
+            duals = [with_tangent(x, t.view(x.shape), forward) for x, t in zip(given, tangents, strict=True)]
+            several_outputs, outputs = as_tensors(func(*duals), "outputs", "None")
+            pairs = [split_dual(y, forward) for y in outputs]
+        columns = [peeled(p.new_zeros(p.shape) if t is None else t, batch) for p, t in pairs]
+    blocks = [list(inner) for inner in split_columns(columns, outputs, given)]  # lists, as PyTorch's
+    return unpacked(blocks, several_outputs, several_inputs)
 
 
 def unpacked(blocks: Any, several_outer: bool, several_inner: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from . import functional as functional
 from . import init as init
+from . import utils as utils
 from .activation import ReLU, Sigmoid, Tanh
 from .container import ModuleList, Sequential
 from .flatten import Flatten
@@ -25,4 +26,5 @@ __all__ = [
     "Tanh",
     "functional",
     "init",
+    "utils",
 ]

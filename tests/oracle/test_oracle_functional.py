@@ -116,8 +116,27 @@ out = AF.hvp(lambda x, y: (x**2 * y).sum(), (T([1.0, 2.0]), T([3.0, 4.0])), (tor
 x = leaf(); o, h = AF.hvp(lambda t: (t**4).sum(), x, torch.ones(2), create_graph=True); out = o, h, ag.grad(h.sum(), x)
 """
 
+# All rows from one batched backward, all columns from one pass over dual numbers.
+VECTORIZED = """
+V = T([0.5, -1.0, 2.0], dtype=torch.float64); out = AF.jacobian(lambda x: x**3, V, vectorize=True)
+V = T([0.5, -1.0, 2.0], dtype=torch.float64); out = AF.jacobian(lambda x: (x**3,x.sum()), V, vectorize=True)
+V = T([0.5, -1.0, 2.0], dtype=torch.float64); out = AF.jacobian(lambda x,y: (x**3*y,x.sum()), (V,V), vectorize=True)
+V = T([0.5, -1.0, 2.0], dtype=torch.float64); out = AF.jacobian(lambda x,y: (x**3*y,x.sum()), (V,V), vectorize=True, strategy='forward-mode')
+V = T([0.5, -1.0, 2.0], dtype=torch.float64); out = AF.hessian(lambda x: (x**3).sum(), V, vectorize=True)
+V = T([0.5, -1.0, 2.0], dtype=torch.float64); out = AF.hessian(lambda x: (x**3).prod(), V, vectorize=True, outer_jacobian_strategy='forward-mode')
+V = T([0.5, -1.0, 2.0], dtype=torch.float64); out = AF.hessian(lambda x,y: (x**3*y).prod(), (V,V), vectorize=True, outer_jacobian_strategy='forward-mode')
+V = T([0.5, -1.0, 2.0], dtype=torch.float64); out = AF.jacobian(lambda x: T([1.]), V, vectorize=True)
+V = T([0.5, -1.0, 2.0], dtype=torch.float64); out = AF.jacobian(lambda x: T([1.]), V, vectorize=True, strategy='forward-mode')
+x = leaf(); j = AF.jacobian(lambda t: t**3, x, create_graph=True, vectorize=True); out = j, ag.grad(j.sum(), x)
+x = leaf(); h = AF.hessian(lambda t: (t**4).sum(), x, create_graph=True, vectorize=True); out = h, ag.grad(h.sum(), x)
+x = leaf(); y = x * x; out = ag.grad(y, x, grad_outputs=T([[1.0, 0.0], [0.0, 1.0]]), is_grads_batched=True)
+x = leaf(); y = x * x; ag.grad(y, x, grad_outputs=torch.ones(2), is_grads_batched=True)
+x = leaf(); y = x * x; g = ag.grad(y, x, grad_outputs=torch.ones(3, 2), is_grads_batched=True, create_graph=True)[0]; out = ag.grad(g.sum(), x)
+x = leaf(); z = leaf(); out = ag.grad((x * x).sum(), [x, z], grad_outputs=T([1.0, 2.0]), is_grads_batched=True, allow_unused=True)
+"""
 
-@pytest.mark.parametrize("snippet", snippets(JACOBIAN + HESSIAN + PRODUCTS))
+
+@pytest.mark.parametrize("snippet", snippets(JACOBIAN + HESSIAN + PRODUCTS + VECTORIZED))
 def test_same_lines_show_the_same(snippet: str) -> None:
     assert shown(numgrad, PRELUDE + "\n" + snippet) == shown(torch, PRELUDE + "\n" + snippet)
 
