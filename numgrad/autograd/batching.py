@@ -23,9 +23,9 @@ from .variable import CLASSES, wrap
 
 _IN_PLACE = (
     "vmap: {}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
-    "Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside the "
-    "PyTorch framework, please file a bug report instead."
+    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {}. Please try "
+    "to use out-of-place operators instead of {}. If said operator is being called inside the PyTorch framework, please file "
+    "a bug report instead."
 )
 _ARITHMETIC = frozenset({"sub", "mul", "div", "copy", "masked_fill", "logical_and", "logical_or", "logical_xor"})
 _BY_SHAPE = frozenset({"add", "add_scaled", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor"})
@@ -256,9 +256,15 @@ def _unbatched_target(op: Any, out: Any, size: int) -> RuntimeError:
         return RuntimeError(
             f"output with shape {list(out.shape)} doesn't match the broadcast shape {[size, *out.shape]}"
         )
+    name = op.name.partition(".")[0]
+    where = "in a vmap"
     if op.name in _ARITHMETIC:
-        return RuntimeError(_IN_PLACE.format("inplace arithmetic"))
-    return RuntimeError(_IN_PLACE.format("fill_" if op.name == "fill" else f"aten::{op.name.partition('.')[0]}_"))
+        name = "inplace arithmetic"
+    elif name == "fill":
+        name = "fill_"
+    else:
+        name, where = f"aten::{name}_", "at level 1"
+    return RuntimeError(_IN_PLACE.format(name, where, name))
 
 
 def _promoted(op: Any, inputs: tuple[Any, ...], found: list[Any]) -> tuple[Any, ...]:
