@@ -19,6 +19,9 @@ Shape = tuple[int, ...]
 Layout = tuple[Shape, Shape, int]  # shape, strides, offset
 
 
+UNCOUNTED = -(1 << 62)  # the version at first of memory whose writes nobody counts; it stays negative
+
+
 class Storage:
     """Memory of one device, and how often it was written in place.
 

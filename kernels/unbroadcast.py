@@ -73,3 +73,14 @@ def cloned(g: Array) -> Array:
     if math.prod(g.shape):
         loops.copy(g, out)
     return out
+
+
+def private_copy(g: Array) -> Array:
+    """A copy of the same shape that nobody else sees; an item repeated by a stride of 0 stays one item."""
+    repeated = [s == 0 and n > 1 for n, s in zip(g.shape, g.strides, strict=True)]
+    if not any(repeated):
+        return cloned(g)
+    shape = tuple(1 if r else n for n, r in zip(g.shape, repeated, strict=True))
+    copy = cloned(g.view(shape, g.strides, g.offset))
+    strides = tuple(0 if r else s for s, r in zip(copy.strides, repeated, strict=True))
+    return copy.view(g.shape, strides, copy.offset)

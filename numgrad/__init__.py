@@ -11,8 +11,20 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 
 # ruff: noqa: I001  (submodules first: a public name such as `dtype` hides the module of that name from `from . import`)
 from . import dtype as _dtypes
-from . import autograd, cuda, nn, ops, optim, random, testing
-from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from . import autograd, cuda, nn, ops, optim, random, testing, utils
+from .autograd import (
+    custom_vjp,
+    enable_grad,
+    inference_mode,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference,
+    is_inference_mode_enabled,
+    no_grad,
+    set_anomaly_enabled,
+    set_grad_enabled,
+)
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .interop import as_tensor, from_numpy, tensor

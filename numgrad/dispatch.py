@@ -14,10 +14,12 @@ from typing import Any
 from .autograd import variable
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_writable, rebase
-from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan
+from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan, saved_versions
+from .autograd.observers import before_write, observe
 from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.tracing import innermost, run_at
-from .autograd.variable import CLASSES, ViewInfo, wrap
+from .autograd.variable import CLASSES, Creation, ViewInfo, wrap, wrap_new
+from .autograd.watch import watching
 from .device import PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernels import cpu, threads
@@ -52,6 +54,8 @@ def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (),
     Returns:
         A tensor, or a tuple of tensors for an op with several outputs.
     """
+    if watching:
+        return _watched(op, inputs, attributes, out)
     if op.elementwise:
         if out is None:
             count = len(inputs)
@@ -66,6 +70,22 @@ def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (),
     return _general(op, inputs, attributes, out)
 
 
+def _watched(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
+    """`dispatch` while something looks on: by the general way, then shown to the observers."""
+    if out.__class__ in CLASSES:
+        before_write(out)
+    if op.elementwise:
+        result = _elementwise(op, inputs, out)
+    elif op.is_view:
+        result = _view(op, inputs[0], attributes)
+    else:
+        for i in op.writes:
+            before_write(inputs[i])
+        result = _general(op, inputs, attributes, out)
+    observe(op, inputs, result, out is not None)
+    return result
+
+
 # ---------------------------------------------------------------------------------------------------- the fast path
 # One flat kernel, no broadcasting, no casting. These functions are written out rather than looped over operands: at
 # 512 items the kernel takes 0.2 us, and a loop over two operands as much again.
@@ -74,8 +94,8 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
 
     `convert(second, first)` is what an operator makes of an operand that is neither tensor nor number.
     """
-    if first.__class__ not in CLASSES:
-        return _elementwise(op, (first, second), None)
+    if watching or first.__class__ not in CLASSES:
+        return _off_the_fast_path(op, first, second, convert)
     a = first._array
     x = a.flat
     if second.__class__ in CLASSES:
@@ -96,11 +116,7 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
         b = y = second
         plan = op.flat_plans.get((a.dtype, second.__class__))
         if plan is None or x is None:
-            if convert is not None and second.__class__ not in NUMBERS:
-                second = convert(second, first)
-                if second is NotImplemented:
-                    return NotImplemented
-            return _elementwise(op, (first, second), None)
+            return _off_the_fast_path(op, first, second, convert)
         recorded = first._requires_grad or first._view is not None
     dtype = plan.dtype
     if len(x) < SPLIT:
@@ -112,7 +128,7 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
     result = dense_array(flat, dtype, a.shape, a.strides)
     where = first._device
     if not recorded or not mode.enabled:
-        return wrap(result, where)
+        return wrap_new(result, where)
     edge = first._edge
     if edge is None or first._view is not None:
         edge = gradient_edge(first)
@@ -129,7 +145,7 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
     if recorder is None or where.context is PLAIN:
         recorder = _new_recorder(op, plan, mask, where)
         if recorder is None:
-            return wrap(result, where)
+            return wrap_new(result, where)
     keeps = recorder.keeps
     if keeps == 2:
         saved: Any = (b,)
@@ -141,12 +157,12 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
         )
     elif keeps:
         saved = [a if i == 0 else b if i == 1 else result for i in recorder.saves]
-        written = any(_versions(saved))
+        written = any(saved_versions(saved))
     else:
         saved = written = ()
     node = elementwise_node(op.node_class, recorder, (edge, edge2), saved, where)
     if written:
-        node.versions = _versions(saved)
+        node.versions = saved_versions(saved)
     tensor = new(variable.tensor_class)  # `wrap`, written out
     tensor._array = result
     tensor._device = where
@@ -154,6 +170,17 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
     tensor._requires_grad = True
     tensor._view = None
     return tensor
+
+
+def _off_the_fast_path(op: ElementwiseOp, first: Any, second: Any, convert: Any) -> Any:
+    """The rest of `binary`."""
+    if convert is not None and second.__class__ not in CLASSES and second.__class__ not in NUMBERS:
+        second = convert(second, first)
+        if second is NotImplemented:
+            return NotImplemented
+    if watching:
+        return _watched(op, (first, second), (), None)
+    return _elementwise(op, (first, second), None)
 
 
 _OPERATOR_SIGNATURE = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", "other")])
@@ -186,18 +213,18 @@ def unary(op: ElementwiseOp, first: Any) -> Any:
     result = dense_array(flat, dtype, a.shape, a.strides)
     where = first._device
     if not (first._requires_grad or first._view is not None) or not mode.enabled:
-        return wrap(result, where)
+        return wrap_new(result, where)
     edge = gradient_edge(first)
     mask = 0 if edge is None else 1
     recorder = plan.recorders.get(mask)
     if recorder is None or where.context is PLAIN:
         recorder = _new_recorder(op, plan, mask, where)
         if recorder is None:
-            return wrap(result, where)
+            return wrap_new(result, where)
     saved = [a if i == 0 else result for i in recorder.saves]
     node = elementwise_node(op.node_class, recorder, (edge,), saved, where)
     if a._storage is not None and a._storage.version:
-        node.versions = _versions(saved)
+        node.versions = saved_versions(saved)
     return wrap(result, where, (node, 0))
 
 
@@ -228,7 +255,7 @@ def nary(op: ElementwiseOp, inputs: tuple[Any, ...]) -> Any:
     targets = [dense_array(flat, flat.dtype, shape, strides) for flat in flats]
     edges, mask = _edges(op, inputs, where) if recorded else ((), 0)
     if not mask:
-        results = [wrap(target, where) for target in targets]
+        results = [wrap_new(target, where) for target in targets]
         return results[0] if op.outputs == 1 else tuple(results)
     arrays = [x._array if x.__class__ in CLASSES else x for x in inputs]
     recorder = plan.recorders.get(mask)
@@ -245,7 +272,7 @@ def _recorded(
     saved = [operands[i] if i >= 0 else targets[OUT - i] for i in recorder.saves]
     node = elementwise_node(node_class(op, SeveralNode if op.outputs > 1 else None), recorder, edges, saved, where)
     node.meta = meta
-    if any(versions := _versions(saved)):
+    if any(versions := saved_versions(saved)):
         node.versions = versions
     if op.outputs == 1:
         return wrap(targets[0], where, (node, 0))
@@ -263,10 +290,6 @@ def _new_recorder(op: ElementwiseOp, plan: cpu.FlatPlan, mask: int, where: devic
     if recorder is None:
         recorder = plan.recorders[mask] = Recorder(op, mask, plan.dtype, plan.pattern)
     return recorder
-
-
-def _versions(saved: Any) -> list[int]:
-    return [x.version if isinstance(x, Array) else 0 for x in saved]
 
 
 def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
@@ -310,7 +333,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
             if in_place and i == 0 and isinstance(value, Array):
                 value = cloned(value)  # the op overwrites what its gradient reads
             saved.append(value)
-    versions = _versions(saved)
+    versions = saved_versions(saved)
     if 0 not in shape:
         found = target
         if target.dtype is not result_dtype and compute.kind in "iub":  # integers wrap around before they are cast
@@ -324,7 +347,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     if recorder is None:
         if out is not None:
             return out
-        return wrap(target, where)
+        return wrap_new(target, where)
     node = elementwise_node(node_class(op), recorder, edges, saved, where)
     node.meta = _input_meta(inputs, operands, shape, compute, target)
     if in_place and OUT in recorder.saves:
@@ -354,7 +377,7 @@ def _several_elementwise(
         loops.map(op.scalar, compute, operands, targets)
     _remember_flat_plan(op, inputs, operands, compute, targets, where, None)
     if not mask:
-        return tuple(wrap(target, where) for target in targets)
+        return tuple(wrap_new(target, where) for target in targets)
     recorder = op.recorders.get((compute, mask))
     if recorder is None:
         recorder = op.recorders[compute, mask] = SeveralRecorder(op, mask, compute)
@@ -446,7 +469,7 @@ def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     base = x if x._view is None else x._view.base
     if edge is None or not mode.enabled or not x._device.context.enabled:
         out = wrap(result, x._device)
-        out._view = ViewInfo(base, array.storage.version, not mode.enabled)
+        out._view = ViewInfo(base, array.storage.version, _creation_of(x))
         return out
     plan = save_plan(op, 1)
     facts = {name: attributes[j] for name, j in plan.attributes}
@@ -458,8 +481,17 @@ def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
         facts[name] = array.offset
     node = node_class(op)((edge,), {}, facts, x._device, 1, (True,))
     out = wrap(result, x._device, (node, 0))
-    out._view = ViewInfo(base, array.storage.version, False)
+    out._view = ViewInfo(base, array.storage.version, _creation_of(x))
     return out
+
+
+def _creation_of(x: Any) -> Creation:
+    """How a view of `x` is being made: as `x` was, where that is a view not made in the normal way."""
+    if x._view is not None and x._view.creation is not Creation.NORMAL:
+        return x._view.creation
+    if mode.enabled:
+        return Creation.NORMAL
+    return Creation.INFERENCE if mode.inference else Creation.NO_GRAD
 
 
 # ---------------------------------------------------------------------------------------------------- other ops
@@ -510,7 +542,7 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
     if out is not None:
         return _copy_to_out(op, inputs, found, out)
     if not mask or not FROM_NUMPY[found.dtype].is_differentiable:
-        return wrap(found, where)
+        return wrap_new(found, where)
     node = _record(op, mask, inputs, (found,), attributes, edges, where)
     return wrap(found, where, (node, 0))
 
@@ -532,6 +564,8 @@ def reduction(op: KernelOp, x: Any, attributes: tuple[Any, ...] = (), out: Any =
 
     1.8 us for the sum of 1024 items, which takes 5.7 the general way.
     """
+    if watching:
+        return _watched(op, (x,), attributes, out)
     array, where = x._array, x._device
     found = None
     if array.flat is not None and out is None and op.flat_kernel is not None and array.dtype in cpu.COMPILED:
@@ -541,10 +575,10 @@ def reduction(op: KernelOp, x: Any, attributes: tuple[Any, ...] = (), out: Any =
     flat, shape = found
     result = dense_array(flat, flat.dtype, shape, contiguous_strides(shape))
     if not (x._requires_grad or x._view is not None) or not mode.enabled or where.context is PLAIN:
-        return wrap(result, where)
+        return wrap_new(result, where)
     edge = gradient_edge(x)
     if edge is None:
-        return wrap(result, where)
+        return wrap_new(result, where)
     return wrap(result, where, (_record(op, 1, (x,), (result,), attributes, [edge], where), 0))
 
 
@@ -554,7 +588,7 @@ def _several(
     """The tensors of an op with several outputs."""
     found = [r if isinstance(r, Array) else cpu.from_host(r) for r in results]
     if not mask:
-        return tuple(wrap(a, where) for a in found)
+        return tuple(wrap_new(a, where) for a in found)
     node = _record(op, mask, inputs, found, attributes, edges, where)
     return tuple(
         wrap(a, where) if k in op.non_differentiable_outputs else wrap(a, where, (node, k)) for k, a in enumerate(found)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import dtype as dtypes
 from . import interop
-from .autograd import differentiate
+from .autograd import differentiate, grad_attribute
 from .autograd.batching import check_control_flow, check_item
 from .autograd.grad_mode import mode
-from .autograd.hooks import RemovableHandle
+from .autograd.hooks import RemovableHandle, add_hook
 from .autograd.node import gradient_edge
-from .autograd.variable import CLASSES, Variable, set_tensor_class, wrap
+from .autograd.variable import CLASSES, Variable, is_inference, set_tensor_class, wrap
 from .device import device as Device
 from .dispatch import dispatch
 from .dtype import FROM_NUMPY
@@ -262,7 +262,13 @@ class Tensor(Variable):
 
     @property
     def _version(self) -> int:
-        return self._array.storage.version
+        if is_inference(self):
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._array.version
+
+    def is_inference(self) -> builtins.bool:
+        """Whether the tensor was made in `inference_mode`, or is a view of one that was."""
+        return is_inference(self)
 
     @property
     def _base(self) -> Any:
@@ -275,17 +281,29 @@ class Tensor(Variable):
     def grad(self) -> Any:
         """The gradient that `backward` accumulated; None before."""
         if self._grad is None and self._edge is not None and not self._retains_grad:
-            differentiate.warn_non_leaf_grad()
+            grad_attribute.warn_non_leaf_grad()
         return self._grad
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        differentiate.check_assigned_grad(self, value)
+        grad_attribute.check_assigned_grad(self, value)
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype that gradients of a leaf are cast to; None lets them be of any. Its own unless set."""
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return grad_attribute.grad_dtype(self)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        grad_attribute.check_grad_dtype(self, value)
+        self._grad_dtype = value
 
     @property
     def data(self) -> Any:
@@ -346,15 +364,24 @@ class Tensor(Variable):
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not callable(hook):
-            raise TypeError(f"a hook must be callable, got {type(hook).__name__}")
         node, number = gradient_edge(self)  # type: ignore[misc]
+        hooks = node.get_hooks()
         if self._edge is None:
-            self._hooks = node.get_hooks()  # a leaf keeps its hooks; its AccumulateGrad comes and goes with graphs
-        hooks = node.get_hooks().tensor.setdefault(number, OrderedDict())
-        handle = RemovableHandle(hooks)
-        hooks[handle.id] = hook
-        return handle
+            self._hooks = hooks  # a leaf keeps its hooks; its AccumulateGrad comes and goes with graphs
+        return add_hook(hooks.tensor.setdefault(number, OrderedDict()), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `hook(leaf)` whenever a backward has written the leaf's `.grad`; it must return None.
+
+        Raises RuntimeError for a tensor that requires no gradient, and for one that is no leaf.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        node, _ = gradient_edge(self)  # type: ignore[misc]
+        self._hooks = node.get_hooks()
+        return add_hook(self._hooks.accumulated, hook)
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None

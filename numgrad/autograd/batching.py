@@ -23,9 +23,9 @@ from .variable import CLASSES, wrap
 
 _IN_PLACE = (
     "vmap: {}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {}. Please try "
-    "to use out-of-place operators instead of {}. If said operator is being called inside the PyTorch framework, please file "
-    "a bug report instead."
+    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {}. Please "
+    "try to use out-of-place operators instead of {}. If said operator is being called inside the PyTorch framework, "
+    "please file a bug report instead."
 )
 _ARITHMETIC = frozenset({"sub", "mul", "div", "copy", "masked_fill", "logical_and", "logical_or", "logical_xor"})
 _BY_SHAPE = frozenset({"add", "add_scaled", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor"})

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..dtype import FROM_NUMPY
 from ..kernels.backends import backend
 from ..size import Size
 from .batching import BatchLevel, peeled
+from .edges import GradientEdge, OutputMeta
 from .engine import run_backward
 from .grad_mode import mode
 from .node import gradient_edge
 from .pullback import pull
 from .tracing import innermost
-from .variable import CLASSES, wrap
+from .variable import CLASSES, Edge, wrap
 
 
 def backward(
@@ -29,11 +30,11 @@ def backward(
     """Compute gradients and add them to the `.grad` of the leaves.
 
     Args:
-        tensors: a tensor or several, the roots.
+        tensors: a tensor or several, the roots; a `GradientEdge` stands for one.
         grad_tensors: the gradient of each root; None for a root of one item means 1.
         retain_graph: keep saved tensors for another backward; defaults to `create_graph`.
         create_graph: record the backward, for higher derivatives.
-        inputs: only these tensors accumulate gradients.
+        inputs: only these tensors, a sequence or the values of a dict, accumulate gradients.
 
     Raises:
         RuntimeError: a root that requires no gradient, or has several items and no gradient given; a graph whose saved
@@ -61,15 +62,9 @@ def backward(
         grad_tensors = grad_variables
     wanted = None
     if inputs is not None:
-        wanted = _sequence(inputs)
-        if not wanted:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        _check_inputs(wanted)
-        for x in wanted:
-            x.retain_grad()  # a result among the inputs keeps its gradient from now on, as in PyTorch
+        wanted = _inputs(inputs, "backward")
     roots = _sequence(tensors)
-    given = _sequence(grad_tensors) if grad_tensors is not None else (None,) * len(roots)
-    gradients = make_gradients(roots, given)
+    gradients = make_gradients(roots, _gradients(grad_tensors, len(roots)))
     keep = create_graph if retain_graph is None else bool(retain_graph)
     if create_graph:
         warnings.warn(
@@ -80,7 +75,14 @@ def backward(
             UserWarning,
             stacklevel=3,
         )
-    run_backward(_root_edges(roots), gradients, keep_graph=keep, create_graph=bool(create_graph), inputs=wanted)
+    edges = _root_edges(roots)
+    if wanted is not None:
+        _check_inputs(wanted)
+        for x in wanted:
+            if x.__class__ in CLASSES:
+                x.retain_grad()  # a result among the inputs keeps its gradient from now on, as in PyTorch
+    targets = None if wanted is None else _input_edges(wanted)
+    run_backward(edges, gradients, keep_graph=keep, create_graph=bool(create_graph), inputs=targets)
 
 
 def grad(
@@ -93,14 +95,17 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
-    """The gradients of `outputs` for each of `inputs`, as a tuple. No `.grad` is touched.
+) -> Any:
+    """The gradients of `outputs` for each of `inputs`, as a tuple, or as a dict where `inputs` is one.
+
+    No `.grad` is touched.
 
     Args:
-        outputs, inputs: a tensor or several.
+        outputs, inputs: a tensor or several; a `GradientEdge` stands for one.
         grad_outputs: the gradient of each output; None for an output of one item means 1.
         retain_graph, create_graph: as for `backward`.
         allow_unused: give None for an input that the outputs do not depend on, instead of raising.
+        is_grads_batched: each of `grad_outputs` is a batch of gradients along its first dimension, and so are the results.
         materialize_grads: give zeros for it.
 
     Raises:
@@ -125,157 +130,188 @@ def grad(
             stacklevel=2,
         )
     roots = _sequence(outputs)
-    wanted = _sequence(inputs)
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    _check_inputs(wanted)
-    given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
+    wanted = _inputs(inputs, "grad")
+    given = _gradients(grad_outputs, len(roots))
     keep = create_graph if retain_graph is None else bool(retain_graph)
-    results = _gradients(roots, wanted, given, bool(create_graph), keep, is_grads_batched)
-    if materialize_grads:
-        return tuple(x.new_zeros(x.shape) if g is None else g for g, x in zip(results, wanted, strict=True))
+    if is_grads_batched:
+        results = _batched(roots, wanted, given, bool(create_graph), keep)
+    else:
+        results = _run(roots, wanted, given, bool(create_graph), keep)
     for i, g in enumerate(results):
         if g is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
                 "allow_unused=True if this is the desired behavior."
             )
-    return tuple(results)
+    if materialize_grads:
+        results = [_materialized(g, x, bool(create_graph)) for g, x in zip(results, wanted, strict=True)]
+    return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
 
 
-def _gradients(
-    roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], create_graph: bool, keep: bool, batched: bool
+def _run(
+    roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], create_graph: bool, keep: bool
 ) -> list[Any]:
     """What `grad` returns, before it is checked for what was not used."""
-    if batched:
-        return _batched_gradients(roots, wanted, given, create_graph, keep)
     gradients = make_gradients(roots, given)
     edges = _root_edges(roots)
+    _check_inputs(wanted)
+    targets = _input_edges(wanted)
     if innermost((*roots, *wanted, *gradients)) is not None:
         return pull(roots, wanted, gradients, create_graph, keep)
     return run_backward(
-        edges, gradients, keep_graph=keep, create_graph=create_graph, inputs=wanted, accumulate_grad=False
+        edges, gradients, keep_graph=keep, create_graph=create_graph, inputs=targets, accumulate_grad=False
     )
 
 
-def _batched_gradients(
+def _batched(
     roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], create_graph: bool, keep: bool
 ) -> list[Any]:
-    """`grad` for many gradients of the outputs at once, which are stacked along a first dimension."""
-    for i, (root, g) in enumerate(zip(roots, given, strict=True)):
-        if g is not None and tuple(g.shape[1:]) != tuple(root.shape):
-            raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
-                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
-                f"mismatch was detected: grad_output[{i}] has a shape of {Size(g.shape[1:])} and output[{i}] has a shape "
-                f"of {root.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using "
-                "vmap."
-            )
-    sizes = {g.shape[0] for g in given if g is not None}
-    if len(sizes) != 1:
-        raise ValueError(
-            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-            f"{[g.shape[0] for g in given if g is not None]} for the mapped dimension"
-        )
-    level = BatchLevel(sizes.pop())
+    """`_run` for many gradients of the outputs at once, which are stacked along a first dimension."""
+    _check_batched(roots, given)
+    level = BatchLevel(next(g._array.shape[0] for g in given if g is not None))
     with level.entered():
         members = [None if g is None else level.batched(g, 0) for g in given]
-        found = _gradients(roots, wanted, members, create_graph, keep, False)
+        found = _run(roots, wanted, members, create_graph, keep)
         return [None if g is None else peeled(g, level) for g in found]
 
 
+def _check_batched(roots: Sequence[Any], given: Sequence[Any]) -> None:
+    """Raise RuntimeError, with PyTorch's text, when the items of a batch do not have the shape of their output."""
+    for i, (root, g) in enumerate(zip(roots, given, strict=False)):
+        if g.__class__ not in CLASSES:
+            continue
+        if not g._array.shape:
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+                "0-dim tensor to a number"
+            )
+        shape = _meta(root).shape
+        if g._array.shape[1:] != shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+                f"mismatch was detected: grad_output[{i}] has a shape of {Size(g._array.shape[1:])} and output[{i}] has a "
+                f"shape of {Size(shape)}. If you only want some tensors in `grad_output` to be considered batched, "
+                "consider using vmap."
+            )
+
+
+def _materialized(g: Any, x: Any, requires_grad: bool) -> Any:
+    if g is not None:
+        return g
+    if isinstance(x, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return x.new_zeros(x.shape, requires_grad=requires_grad)
+
+
+def _is_one(value: Any) -> bool:
+    return value.__class__ in CLASSES or isinstance(value, GradientEdge)
+
+
 def _sequence(values: Any) -> tuple[Any, ...]:
-    return (values,) if values.__class__ in CLASSES or isinstance(values, str) else tuple(values)
+    return (values,) if _is_one(values) else tuple(values)
+
+
+def _gradients(values: Any, count: int) -> tuple[Any, ...]:
+    if values is None:
+        return (None,) * count
+    return (values,) if values.__class__ in CLASSES else tuple(values)
+
+
+def _inputs(inputs: Any, caller: str) -> tuple[Any, ...]:
+    """The inputs as a tuple. Raises TypeError and RuntimeError with PyTorch's texts."""
+    if type(inputs) is dict:
+        inputs = list(inputs.values())
+    elif isinstance(inputs, Mapping):
+        raise TypeError(
+            f"`inputs` argument to `{caller}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not "
+            "supported."
+        )
+    wanted = _sequence(inputs)
+    if not wanted:
+        raise RuntimeError(f"`inputs` argument to `{caller}()` cannot be empty.")
+    return wanted
 
 
 def _check_inputs(inputs: Sequence[Any]) -> None:
     for x in inputs:
-        if x.__class__ not in CLASSES:
+        if not _is_one(x):
             raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
+
+
+def _input_edges(inputs: Sequence[Any]) -> list[Edge]:
+    edges = []
+    for x in inputs:
+        edge = (x.node, x.output_nr) if isinstance(x, GradientEdge) else gradient_edge(x)
+        if edge is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        edges.append(edge)
+    return edges
 
 
 def _root_edges(roots: Sequence[Any]) -> list[Any]:
     edges = []
     for i, root in enumerate(roots):
-        edge = gradient_edge(root)
+        edge = (root.node, root.output_nr) if isinstance(root, GradientEdge) else gradient_edge(root)
         if edge is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         edges.append(edge)
     return edges
 
 
+def _meta(root: Any) -> OutputMeta:
+    """Shape, dtype and device of a root's gradient."""
+    if not isinstance(root, GradientEdge):
+        return OutputMeta(root._array.shape, root._array.dtype, root._device)
+    if root.meta is None:
+        raise RuntimeError(
+            "this GradientEdge does not tell what its gradient looks like: make it with autograd.graph.get_gradient_edge()"
+        )
+    return root.meta
+
+
 def make_gradients(roots: Sequence[Any], given: Sequence[Any]) -> list[Any]:
     """The gradient to start from at each root. Raises RuntimeError and TypeError with PyTorch's texts."""
-    for g in given:
-        if g is not None and g.__class__ not in CLASSES:
+    found = []
+    for i, (root, g) in enumerate(zip(roots, given, strict=False)):
+        if g is None:
+            is_tracked = isinstance(root, GradientEdge) or root._requires_grad or root._view is not None
+            found.append(_implicit(_meta(root)) if is_tracked else None)
+        elif g.__class__ in CLASSES:
+            found.append(_explicit(i, _meta(root), g))
+        else:
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
-    found = []
-    for i, (root, g) in enumerate(zip(roots, given, strict=True)):
-        if g is None:
-            if root._requires_grad or root._view is not None:
-                found.append(_implicit(root))
-            else:
-                found.append(None)
-            continue
-        if g._array.shape != root._array.shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and output[{i}] has a shape "
-                f"of {Size(root._array.shape)}."
-            )
-        if g._device.hardware != root._device.hardware:
-            raise RuntimeError(f"invalid gradient at index {i} - expected device {root._device} but got {g._device}")
-        found.append(g if g._array.dtype is root._array.dtype else g.to(root.dtype))
     return found
 
 
-def _implicit(root: Any) -> Any:
-    array = root._array
-    if array.size != 1:
+def _explicit(i: int, meta: OutputMeta, g: Any) -> Any:
+    """A gradient that was given, cast to what it belongs to."""
+    if g._array.shape != meta.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and output[{i}] has a shape of "
+            f"{Size(meta.shape)}."
+        )
+    own, wanted = FROM_NUMPY[g._array.dtype], FROM_NUMPY[meta.dtype]
+    if own.is_complex != wanted.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {own} and output[{i}] has a dtype of {wanted}."
+        )
+    if g._device.hardware != meta.device.hardware:
+        raise RuntimeError(f"invalid gradient at index {i} - expected device {meta.device} but got {g._device}")
+    return g if own is wanted else g.to(wanted)
+
+
+def _implicit(meta: OutputMeta) -> Any:
+    """The gradient 1 of a root of one real item."""
+    if any(n != 1 for n in meta.shape):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    loops = backend(array.device)
-    one = loops.empty(array.shape, array.dtype, array.device)
+    dtype = FROM_NUMPY[meta.dtype]
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+    loops = backend(meta.device.hardware)
+    one = loops.empty(meta.shape, meta.dtype, meta.device.hardware)
     loops.fill(one, 1)
-    return wrap(one, root._device)
-
-
-def warn_non_leaf_grad() -> None:
-    """Warn, as PyTorch, about reading `.grad` of a result that does not retain it."""
-    warnings.warn(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
-        "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
-        "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
-def check_assigned_grad(tensor: Any, value: Any) -> None:
-    """Raise, with PyTorch's texts, when `value` cannot be the `.grad` of `tensor`."""
-    if value is None:
-        return
-    if value.__class__ not in CLASSES:
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-    if value is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
-    own, given = FROM_NUMPY[tensor._array.dtype], FROM_NUMPY[value._array.dtype]
-    if own is not given:
-        raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{given.c_name}' to a tensor with grad_dtype "
-            f"'{own.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
-            "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype "
-            "with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume "
-            "they match."
-        )
-    if value._device.type != tensor._device.type:
-        raise RuntimeError(
-            f"attempting to assign a gradient with device type '{value._device.type}' to a tensor with device type "
-            f"'{tensor._device.type}'. Please ensure that the gradient and the tensor are on the same device"
-        )
-    if value._array.shape != tensor._array.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
-            f"'{list(tensor._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
-        )
+    return wrap(one, meta.device)

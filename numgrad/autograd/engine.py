@@ -6,17 +6,19 @@ very end, so that an error on the way (a freed graph, a modified tensor, a hook 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
-from ..dtype import FROM_NUMPY
 from ..kernels.array import Array
+from ..kernels.backends import backend
 from ..kernels.locks import fork_safe_lock
-from ..kernels.unbroadcast import accumulate, cloned
-from . import grad_mode
+from ..kernels.unbroadcast import accumulate, cloned, private_copy, unbroadcast
+from . import anomaly, grad_mode
+from .hooks import Hooks, run_accumulated_hooks, run_node_hooks, run_tensor_hooks
 from .node import AccumulateGrad, Node, gradient_edge
-from .variable import Edge, Variable, wrap
+from .variable import Edge, wrap
 
 
 def run_backward(
@@ -25,7 +27,7 @@ def run_backward(
     *,
     keep_graph: bool,
     create_graph: bool,
-    inputs: Sequence[Any] | None = None,
+    inputs: Sequence[Edge] | None = None,
     accumulate_grad: bool = True,
     on_tensors: bool = False,
 ) -> list[Any]:
@@ -36,7 +38,7 @@ def run_backward(
         gradients: a tensor for each.
         keep_graph: keep what the nodes saved, for another backward.
         create_graph: record the backward itself.
-        inputs: tensors; if given, only they receive gradients.
+        inputs: edges of tensors; if given, only they receive gradients.
         accumulate_grad: add to `.grad` (`backward`); otherwise return the gradients of `inputs` (`grad`).
         on_tensors: let gradients travel as tensors, as they do while the backward is recorded: some are traced.
 
@@ -44,37 +46,61 @@ def run_backward(
         With `accumulate_grad=False`, a tensor or None for each of `inputs`.
     """
     engine = _Pass(keep_graph, create_graph or on_tensors, inputs, accumulate_grad)
-    previous, grad_mode.mode.enabled = grad_mode.mode.enabled, create_graph
+    mode = grad_mode.mode
+    previous = mode.grad
+    mode.set(create_graph, mode.inference)
+    outer, _running.backward = _running.backward, engine
     try:
         engine.run(roots, gradients)
         return engine.finish()
+    except BaseException:
+        engine.take_back()
+        raise
     finally:
-        grad_mode.mode.enabled = previous
+        mode.set(previous, mode.inference)
+        _running.backward = outer
 
 
+class _Running(threading.local):
+    """The backward pass that this thread is in."""
+
+    backward: _Pass | None = None
+
+
+_running = _Running()
 _writing = fork_safe_lock()
+
+
+def current_pass() -> _Pass:
+    """The backward pass that this thread is in. Raises RuntimeError when it is in none."""
+    if _running.backward is None:
+        raise RuntimeError("expected this hook to be called inside a backward call")
+    return _running.backward
 
 
 class _Pass:
     """One backward pass: the gradients that have arrived at each node, and the nodes that are ready."""
 
-    def __init__(self, keep: bool, graph: bool, inputs: Sequence[Any] | None, accumulate_grad: bool) -> None:
+    def __init__(self, keep: bool, graph: bool, inputs: Sequence[Edge] | None, accumulate_grad: bool) -> None:
+        self.notes: dict[Any, Any] = {}  # what hooks remember until the end of the pass
         self.keep = keep
         self.graph = graph
-        self.tensors = inputs
-        self.inputs: list[Edge] | None = None if inputs is None else [_required_edge(x) for x in inputs]
+        self.inputs = inputs
         self.accumulate_grad = accumulate_grad
+        self.pending: dict[Node, int] = {}
+        self.wanted: set[Node] | None = None  # nodes on the way to `inputs`
         self.arrived: dict[Node, Any] = {}
         self.owned: set[Node] = set()  # nodes whose (single) arrived gradient is a sum that this pass made
         self._sum = _add_tensors if graph else accumulate
         self.captured: dict[Edge, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
         self.leaves: list[tuple[Any, Any]] = []
+        self._written: list[tuple[Any, Any, Any]] = []  # leaves that have their gradient already, and what they had
 
     # ------------------------------------------------------------------------------------------ running
     def run(self, roots: list[Edge], gradients: list[Any]) -> None:
-        pending = _count_dependencies(roots)
-        wanted = None if self.inputs is None else _nodes_towards(pending, self.inputs)
+        pending = self.pending = _count_dependencies(roots)
+        wanted = self.wanted = None if self.inputs is None else _nodes_towards(pending, self.inputs)
         capturing = set(self.inputs or ())
         capture_nodes = {node for node, _ in capturing}
         ready: list[tuple[int, Node]] = []
@@ -87,6 +113,7 @@ class _Pass:
             if not pending[node]:
                 heappush(ready, (-node.sequence, node))
         keep, graph, arrived, owned = self.keep, self.graph, self.arrived, self.owned
+        checked = anomaly.checked_apply if anomaly.is_anomaly_enabled() else None
         upcoming: Node | None = None  # a ready node that is not on the heap: a chain then never touches it
         while True:
             if upcoming is None:
@@ -98,21 +125,29 @@ class _Pass:
                 if ready and -ready[0][0] > node.sequence:
                     node = heappushpop(ready, (-node.sequence, node))[1]
             g = arrived.pop(node, None)
+            hooks = node.hooks
             if node.__class__ is AccumulateGrad:
-                if node.hooks is None and not capturing:
+                if hooks is None and not capturing:
                     self._keep_leaf(node.variable, g)
                 else:
-                    self._observe(node, g, capturing)
+                    self._finish_leaf(node, g, capturing)
                 continue
-            if node.hooks is not None or (capturing and node in capture_nodes):
+            if hooks is not None or (capturing and node in capture_nodes):
                 g = self._observe(node, g, capturing)
             if wanted is not None and node not in wanted:
                 continue
             if g is None and node.outputs > 1:
                 g = [None] * node.outputs
-            results = node.apply(g, graph)
-            if not keep and node.saved:
-                node.saved = None
+            if hooks is not None and hooks.before:
+                g = self._run_prehooks(node, hooks, g)
+            results = node.apply(g, graph) if checked is None else checked(node, g, graph)
+            if hooks is not None and hooks.after:
+                results = self._run_posthooks(node, hooks, results, g)
+            if not keep:
+                if node.saved:
+                    node.saved = None
+                elif node.saved is None:
+                    node.release()
             for link, result in zip(node.edges, results):  # noqa: B905  (strict costs, and apply gives one for each edge)
                 if link is None:
                     continue
@@ -134,6 +169,12 @@ class _Pass:
                     else:
                         heappush(ready, (-following.sequence, following))
 
+    def will_execute(self, node: Node) -> bool:
+        """Whether a gradient reaches the node in this pass, or it is one of the inputs."""
+        if node not in self.pending:
+            return False
+        return self.wanted is None or node in self.wanted or any(node is n for n, _ in self.inputs or ())
+
     def _arrive(self, edge: Edge, g: Any) -> None:
         """Add a gradient to what has arrived at an edge's end."""
         node, number = edge
@@ -149,14 +190,16 @@ class _Pass:
         arrived[node] = self._sum(present, g, node in self.owned)
         self.owned.add(node)
 
+    # ------------------------------------------------------------------------------------------ hooks
     def _observe(self, node: Node, g: Any, capturing: set[Edge]) -> Any:
-        """Run the hooks of a node's outputs, note captured and retained gradients, and keep a leaf's for the end."""
+        """Run the hooks of a node's outputs, and note captured and retained gradients."""
         slots = [g] if node.outputs == 1 else (g or [None] * node.outputs)
         hooks = node.hooks
         for number, value in enumerate(slots):
             if value is not None and hooks is not None and number in hooks.tensor:
                 self.owned.discard(node)
-                value = self._run_hooks(hooks.tensor[number], value, node.device)
+                lent = lend(value, node.device)
+                value = self._taken_back(value, lent, run_tensor_hooks(hooks.tensor[number], lent))
                 slots[number] = value
             if value is not None and hooks is not None and number in hooks.retaining:
                 tensor = hooks.retaining[number]()
@@ -165,49 +208,86 @@ class _Pass:
                     self.retained.append((tensor, kept))
             if (node, number) in capturing:
                 self.captured[node, number] = value
-        if isinstance(node, AccumulateGrad):
-            self._keep_leaf(node.variable, slots[0])
         return slots[0] if node.outputs == 1 else slots
+
+    def _taken_back(self, g: Any, lent: Any, result: Any) -> Any:
+        """The gradient that travels on, after hooks were lent a tensor for `g` and left `result`."""
+        if result is lent and not lent._array.version:
+            return g
+        if self.graph or result is None:
+            return result
+        result._array.shared = True
+        return result._array
+
+    def _run_prehooks(self, node: Node, hooks: Hooks, g: Any) -> Any:
+        slots = [g] if node.outputs == 1 else g
+        lent = tuple(None if x is None else lend(x, node.device) for x in slots)
+        results = run_node_hooks(hooks.before, lent)
+        found = [self._taken_back(*three) for three in zip(slots, lent, results, strict=True)]
+        return found[0] if node.outputs == 1 else found
+
+    def _run_posthooks(self, node: Node, hooks: Hooks, results: Sequence[Any], g: Any) -> Sequence[Any]:
+        slots = [g] if node.outputs == 1 else g
+        gradients = tuple(None if x is None else lend(x, node.device) for x in slots)
+        operands = node.operands
+        given = [results[i] for i in operands]
+        lent = tuple(None if x is None else lend(x, node.device) for x in given)
+        found = list(results)
+        for i, *three in zip(operands, given, lent, run_node_hooks(hooks.after, lent, gradients), strict=True):
+            found[i] = self._taken_back(*three)
+        return found
+
+    # ------------------------------------------------------------------------------------------ leaves
+    def _finish_leaf(self, node: Any, g: Any, capturing: set[Edge]) -> None:
+        """What happens at a leaf that has hooks, or in a pass that captures gradients."""
+        g = self._observe(node, _in_grad_dtype(node.variable, g), capturing)
+        if self.inputs is not None and not (self.accumulate_grad and (node, 0) in capturing):
+            return
+        hooks = node.hooks
+        if hooks is None:
+            self._keep_leaf(node.variable, g)
+            return
+        if hooks.before:
+            g = self._run_prehooks(node, hooks, g)
+        if not (hooks.accumulated or hooks.after):
+            self._keep_leaf(node.variable, g)
+            return
+        if g is not None and node.variable._requires_grad:
+            self._write_now(node.variable, g)
+        run_accumulated_hooks(hooks.accumulated, node.variable)
+        if hooks.after:
+            run_node_hooks(hooks.after, (), (None if g is None else lend(g, node.device),))
 
     def _keep_leaf(self, variable: Any, g: Any) -> None:
         """Note a leaf's gradient, which is written when the pass has succeeded."""
-        if g is not None and self.inputs is None and variable._requires_grad:
+        if g is not None and variable._requires_grad:
             self.leaves.append((variable, g))
 
-    def _run_hooks(self, hooks: dict[int, Any], g: Any, device: Any) -> Any:
-        tensor = self._as_tensor(g, device)
-        for hook in list(hooks.values()):
-            result = hook(tensor)
-            if result is not None:
-                _check_replacement(hook, result, tensor)
-                tensor = result
-        if self.graph:
-            return tensor
-        tensor._array.shared = True
-        return tensor._array
+    def _write_now(self, variable: Any, g: Any) -> None:
+        """Write a leaf's gradient, since hooks wait for it, and remember what there was."""
+        before = variable._grad
+        self._written.append((variable, before, None if before is None else cloned(before._array)))
+        with _writing:
+            self._accumulate_leaf(variable, g)
 
-    def _as_tensor(self, g: Any, device: Any) -> Any:
-        """A gradient as a tensor that the user may keep."""
-        if not isinstance(g, Array):
-            return g
-        g.shared = True
-        return wrap(g, device)
+    def take_back(self) -> None:
+        """Undo what was written, after an error."""
+        for variable, before, values in reversed(self._written):
+            variable._grad = before
+            if before is not None:
+                backend(before._array.device).copy(values, before._array)
 
     # ------------------------------------------------------------------------------------------ writing
     def finish(self) -> list[Any]:
         """Write what the pass found: `.grad` of leaves and of tensors that retain it, or the captured gradients."""
         for tensor, g in self.retained:
             tensor._grad = g if tensor._grad is None else tensor._grad + g
-        if self.tensors is not None and self.inputs is not None:
-            if not self.accumulate_grad:
-                return [self._captured_tensor(edge) for edge in self.inputs]
-            for tensor, edge in dict(zip(self.tensors, self.inputs, strict=True)).items():
-                if tensor._edge is None and self.captured.get(edge) is not None:
-                    self.leaves.append((tensor, self.captured[edge]))
         with _writing:  # two threads may run backward into one leaf
             for variable, g in self.leaves:
                 self._accumulate_leaf(variable, g)
-        return []
+        if self.inputs is None or self.accumulate_grad:
+            return []
+        return [self._captured_tensor(edge) for edge in self.inputs]
 
     def _captured_tensor(self, edge: Edge) -> Any:
         g = self.captured.get(edge)
@@ -219,6 +299,7 @@ class _Pass:
 
     def _accumulate_leaf(self, variable: Any, g: Any) -> None:
         """Add to `.grad`: a new tensor the first time, in place afterwards, out of place under `create_graph`."""
+        g = _in_grad_dtype(variable, g)
         present = variable._grad
         if self.graph:
             variable._grad = g.new_zeros(g.shape).copy_(g) if present is None else present + g
@@ -236,33 +317,35 @@ class _Pass:
             present._array.storage.version += 1
 
 
+def lend(g: Any, where: Any) -> Any:
+    """A gradient, array or tensor, as a tensor that user code may keep and write to without changing any other gradient.
+
+    That is a copy where others may see the memory, at the same place in the graph.
+    """
+    if isinstance(g, Array):
+        lent = wrap(private_copy(g) if g.shared else g, where)
+        g.shared = True
+        return lent
+    return wrap(private_copy(g._array), g._device, gradient_edge(g))
+
+
 def _add_tensors(present: Any, g: Any, owned: bool) -> Any:
     return present + g
 
 
-def _required_edge(tensor: Any) -> Edge:
-    edge = gradient_edge(tensor)
-    if edge is None:
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return edge
+def _in_grad_dtype(variable: Any, g: Any) -> Any:
+    """A leaf's gradient in the dtype that its `grad_dtype` asks for."""
+    wanted = variable._grad_dtype
+    if wanted is Ellipsis or wanted is None or g is None:
+        return g
+    if not isinstance(g, Array):
+        return g.to(wanted)
+    return g if g.dtype == wanted.numpy else unbroadcast(g, g.shape, wanted.numpy)
 
 
 def _repeats(array: Array) -> bool:
     """Whether a user's `.grad` shows one element several times, as an expanded tensor does."""
     return 0 in array.strides and any(s == 0 and n > 1 for n, s in zip(array.shape, array.strides, strict=True))
-
-
-def _check_replacement(hook: Any, result: Any, tensor: Any) -> None:
-    """Raise, with PyTorch's texts, when what a hook returned cannot stand for the gradient it was given."""
-    if not isinstance(result, Variable):
-        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-    name = getattr(hook, "__name__", type(hook).__name__)
-    given, returned = tensor._array, result._array
-    if returned.dtype is not given.dtype:
-        types = [f"torch.{FROM_NUMPY[a.dtype].tensor_name}" for a in (given, returned)]
-        raise RuntimeError(f"hook '{name}' has changed the type of value (was {types[0]} got {types[1]})")
-    if returned.shape != given.shape:
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
 def _count_dependencies(roots: list[Edge]) -> dict[Node, int]:
@@ -282,7 +365,7 @@ def _count_dependencies(roots: list[Edge]) -> dict[Node, int]:
     return pending
 
 
-def _nodes_towards(reachable: dict[Node, int], inputs: list[Edge]) -> set[Node]:
+def _nodes_towards(reachable: dict[Node, int], inputs: Sequence[Edge]) -> set[Node]:
     """The reachable nodes that lie on a path to one of the inputs (an input's own node counts only if it does too)."""
     targets = {node for node, _ in inputs}
     found: set[Node] = set()

@@ -16,13 +16,12 @@ from ..kernels.movement import to_strides
 from ..kernels.views import as_strided
 from . import grad_mode
 from .node import FREED, Node, gradient_edge, move_retained, regenerate_view
-from .variable import Edge, Variable, wrap
+from .variable import Edge, Variable, is_inference, wrap
+from .view_errors import check_view_write
 
-_NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-    "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-    "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
-    "inplace to be tracked)."
+_INFERENCE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
+    "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
 )
 _SELF_OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -36,12 +35,15 @@ _OVERLAP = (
 
 def check_writable(target: Any) -> None:
     """Raise RuntimeError, with PyTorch's texts, when the graph does not allow `target` to be written in place."""
-    if not grad_mode.mode.enabled:
+    mode = grad_mode.mode
+    if not mode.inference and is_inference(target):
+        raise RuntimeError(_INFERENCE)
+    if not mode.enabled:
         return
     view = target._view
     if view is not None:
-        if view.in_no_grad and view.base.requires_grad:
-            raise RuntimeError(_NO_GRAD_VIEW)
+        if view.base.requires_grad:
+            check_view_write(target, indirect=False)
         if view.base._requires_grad and view.base._edge is None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if target._requires_grad and target._edge is None:
@@ -101,17 +103,17 @@ class CopySlices(Node):
     of the written part goes through that op; the rest passes on.
     """
 
-    __slots__ = ("_others", "layout")
+    __slots__ = ("_operands", "layout")
 
     def __init__(self, base_edge: Edge | None, writer: Node, layout: tuple[Any, ...], device: Any) -> None:
         super().__init__((base_edge, *writer.edges[1:]), (writer,), device)
         self.layout = layout
-        self._others = writer.next_functions[1:]
+        self._operands = [0, *(i for i in writer.operands if i)]
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """See `Node.next_functions`; the same inputs count as for the op that wrote."""
-        return (self.edges[0] or (None, 0), *self._others)
+    def operands(self) -> Sequence[int]:
+        """See `Node.operands`; the same inputs count as for the op that wrote."""
+        return self._operands
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
         """Gradients for each input; see `Node.apply`."""

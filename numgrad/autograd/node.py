@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from ..kernels import cpu
@@ -23,13 +22,20 @@ from ..kernels.registry import OUT, Backward, ElementwiseOp, KernelOp, Op, Rule
 from ..kernels.unbroadcast import unbroadcast
 from ..kernels.views import as_strided
 from . import grad_mode
-from .variable import Edge, Variable, describe, wrap
+from .hooks import Hooks, RemovableHandle, add_hook
+from .variable import CLASSES, Edge, Variable, describe, wrap
+from .view_errors import check_view_write
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
     "after calling backward."
+)
+_INFERENCE = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or "
+    "use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
 FIRST_OF_ALL = 1 << 62  # sequence numbers of AccumulateGrad start here: they run as soon as they are ready
 
@@ -46,6 +52,7 @@ class Node:
         outputs: number of outputs of the forward op.
         saved: what its gradient reads; the engine sets it to None afterwards, unless it is empty, and a second backward
             then raises.
+        packed: stands for `saved`, which then is None, where hooks on saved tensors have what they packed.
         sequence: order of creation; backward runs from the highest down.
     """
 
@@ -54,6 +61,7 @@ class Node:
     # Defaults of what few nodes have; a node that differs holds it in its `__dict__`.
     op: ClassVar[Any] = None
     outputs: int = 1
+    packed: Any = None
 
     edges: tuple[Edge | None, ...]
     saved: Any
@@ -73,9 +81,14 @@ class Node:
         return name if name[-1].isdigit() else f"torch::autograd::{name}"
 
     @property
+    def operands(self) -> Sequence[int]:
+        """Which of `edges` stand for what PyTorch counts as operands: not conditions, factors and class indices."""
+        return range(len(self.edges))
+
+    @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """For each input the node that its gradient goes to, and which of that node's outputs it was."""
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        return tuple(self.edges[i] or (None, 0) for i in self.operands)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -95,30 +108,47 @@ class Node:
         """
         raise NotImplementedError
 
+    def __call__(self, *gradients: Any) -> Any:
+        """The gradients of the inputs, from those of the outputs; recorded when ops are. No hooks run.
+
+        Raises TypeError for a wrong number of gradients and for what is neither a tensor nor None.
+        """
+        if len(gradients) != self.outputs:
+            raise TypeError(f"expected {self.outputs} arguments, got {len(gradients)} instead")
+        for i, g in enumerate(gradients):
+            if g is not None and g.__class__ not in CLASSES:
+                raise TypeError(f"argument {i} is not a Variable")
+        results = self.apply(gradients[0] if self.outputs == 1 else list(gradients), True)
+        found = tuple(results[i] for i in self.operands)
+        return found[0] if len(found) == 1 else found
+
+    # ------------------------------------------------------------------------------------------ hooks
     def get_hooks(self) -> Hooks:
         """The node's hooks, made when first asked for."""
         if self.hooks is None:
             self.hooks = Hooks()
         return self.hooks
 
+    def register_hook(self, fn: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after the node's formula; a tuple that it returns replaces `grad_inputs`."""
+        return add_hook(self.get_hooks().after, fn)
 
-class Hooks:
-    """Hooks on the gradients of a node's outputs: the user's for each output number, and tensors that retain theirs."""
+    def register_prehook(self, fn: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before the node's formula; a tuple that it returns replaces them."""
+        return add_hook(self.get_hooks().before, fn)
 
-    __slots__ = ("retaining", "tensor")
+    # ------------------------------------------------------------------------------------------ what is saved
+    def release(self) -> None:
+        """Let go of what is saved, when the node has been used and its graph is not kept."""
+        if self.saved:
+            self.saved = None
+        self.packed = None
 
-    def __init__(self) -> None:
-        self.tensor: dict[int, OrderedDict[int, Callable[..., Any]]] = {}
-        self.retaining: dict[int, weakref.ref[Any]] = {}
-
-
-def _operand_edges(node: Node, conditions: Sequence[bool]) -> tuple[tuple[Node | None, int], ...]:
-    """Edges of the inputs that PyTorch counts as operands: not of conditions, factors and class indices."""
-    return tuple(
-        (None, 0) if edge is None else edge
-        for name, edge, condition in zip(node.op.inputs, node.edges, conditions, strict=True)
-        if not (condition or name in node.op.plain)
-    )
+    def open_packed(self) -> Any:
+        """What hooks on saved tensors give back for `saved`. Raises RuntimeError when it was freed."""
+        if self.packed is None:
+            raise RuntimeError(FREED)
+        return self.packed.open()
 
 
 def raise_modified(array: Array, version: int, producer: str | None, is_result: bool) -> None:
@@ -138,6 +168,14 @@ def raise_modified(array: Array, version: int, producer: str | None, is_result: 
         "detection to find the operation that failed to compute its gradient, with "
         "numgrad.autograd.set_detect_anomaly(True)."
     )
+
+
+def saved_versions(saved: Iterable[Any]) -> list[int]:
+    """The versions of arrays (0 for a number) at the time they are saved. Raises RuntimeError for inference tensors."""
+    versions = [x.version if isinstance(x, Array) else 0 for x in saved]
+    if any(version < 0 for version in versions):
+        raise RuntimeError(_INFERENCE)
+    return versions
 
 
 def _variable(array: Array, device: Any, edge: Edge | None) -> Any:
@@ -215,9 +253,10 @@ class ElementwiseNode(Node):
     meta: Any
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """See `Node.next_functions`."""
-        return _operand_edges(self, [self.recorder.op.scalar.kinds.get(n) == "bool" for n in self.recorder.op.inputs])
+    def operands(self) -> Sequence[int]:
+        """See `Node.operands`."""
+        op = self.op
+        return [i for i, n in enumerate(op.inputs) if n not in op.plain and op.scalar.kinds.get(n) != "bool"]
 
     def _check_versions(self) -> None:
         versions = self.__dict__.get("versions") or [0] * len(self.saved)
@@ -235,7 +274,7 @@ class ElementwiseNode(Node):
     def _unpack(self) -> Any:
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
+            return self.open_packed()
         for value in saved:
             if value.__class__ is Array and value._storage is not None and value._storage.version:
                 self._check_versions()
@@ -250,10 +289,11 @@ class ElementwiseNode(Node):
         recorder = self.recorder
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
-        for value in saved:  # `_unpack`, written out
-            if value.__class__ is Array and value._storage is not None and value._storage.version:
-                self._check_versions()
+            saved = self.open_packed()
+        else:
+            for value in saved:  # `_unpack`, written out
+                if value.__class__ is Array and value._storage is not None and value._storage.version:
+                    self._check_versions()
         if recorder.run is not None and self.meta is None and g.flat is not None:
             return recorder.run(g, saved)
         return self._apply_general(g, saved)
@@ -424,12 +464,12 @@ class OpNode(Node):
             self.outputs = outputs
         self.facts = facts
         self.needs = needs
-        self.versions = [array.version for array in saved.values()] if saved else ()
+        self.versions = saved_versions(saved.values()) if saved else ()
 
     def _unpack(self) -> dict[str, Array]:
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
+            return self.open_packed()
         for array, version in zip(saved.values(), self.versions, strict=True):
             if array.version != version:
                 name = next(n for n, a in saved.items() if a is array)
@@ -437,9 +477,10 @@ class OpNode(Node):
         return saved
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """See `Node.next_functions`."""
-        return super().next_functions if self.op.variadic else _operand_edges(self, [False] * len(self.edges))
+    def operands(self) -> Sequence[int]:
+        """See `Node.operands`."""
+        op = self.op
+        return super().operands if op.variadic else [i for i, n in enumerate(op.inputs) if n not in op.plain]
 
     def _edge_of(self, name: str) -> Edge | None:
         if name.startswith("out"):
@@ -554,7 +595,8 @@ def gradient_edge(variable: Any) -> Edge | None:
 def _refresh_view(variable: Any) -> None:
     """Give a view whose base was written in place since a history that starts from the base's."""
     view = variable._view
-    if view.base.requires_grad and not view.in_no_grad:
+    if view.base.requires_grad:
+        check_view_write(variable, indirect=True)
         regenerate_view(variable)
     view.version = variable._array.version
 

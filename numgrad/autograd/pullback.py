@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .edges import GradientEdge
 from .engine import run_backward
 from .grad_mode import mode
 from .node import Node, gradient_edge
 from .tracing import innermost, is_traced, level_of
-from .variable import wrap
+from .variable import Edge, wrap
 
 
 class Origin(Node):
@@ -80,16 +81,24 @@ def pull(
     level = innermost((*outputs, *inputs))
     if level is not None:
         return level.pull(list(outputs), list(inputs), list(vectors), create_graph, keep_graph)
-    edges = [(gradient_edge(y), v) for y, v in zip(outputs, vectors, strict=True)]
+    edges = [(_edge(y), v) for y, v in zip(outputs, vectors, strict=True)]
     pairs = [(edge, v) for edge, v in edges if edge is not None]
-    if not pairs:
+    targets = [_edge(x) for x in inputs]
+    wanted = [edge for edge in targets if edge is not None]
+    if not pairs or not wanted:
         return [None] * len(inputs)
-    return run_backward(
+    found = run_backward(
         [edge for edge, _ in pairs],
         [v for _, v in pairs],
         keep_graph=keep_graph,
         create_graph=create_graph,
-        inputs=inputs,
+        inputs=wanted,
         accumulate_grad=False,
         on_tensors=any(is_traced(v) for _, v in pairs),
     )
+    remaining = iter(found)
+    return [None if edge is None else next(remaining) for edge in targets]
+
+
+def _edge(x: Any) -> Edge | None:
+    return (x.node, x.output_nr) if isinstance(x, GradientEdge) else gradient_edge(x)

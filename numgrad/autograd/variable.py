@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import enum
 import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..device import device
 from ..dtype import FROM_NUMPY
-from ..kernels.array import Array
+from ..kernels.array import UNCOUNTED, Array
+from .grad_mode import inferring, mode
 
 if TYPE_CHECKING:
     from .node import Node
 
 Edge = tuple["Node", int]
+
+
+class Creation(enum.Enum):
+    """How a view was made; only one made in the normal way may be written in place while ops are recorded."""
+
+    NORMAL = enum.auto()
+    NO_GRAD = enum.auto()
+    INFERENCE = enum.auto()
+    FUNCTION = enum.auto()  # in a custom Function, or an input that one returned
+    SEVERAL = enum.auto()  # by an op that returns several views
 
 
 class ViewInfo:
@@ -22,12 +34,12 @@ class ViewInfo:
     since, the view's history is made anew from the base's.
     """
 
-    __slots__ = ("base", "in_no_grad", "version")
+    __slots__ = ("base", "creation", "version")
 
-    def __init__(self, base: Variable, version: int, in_no_grad: bool) -> None:
+    def __init__(self, base: Variable, version: int, creation: Creation = Creation.NORMAL) -> None:
         self.base = base
         self.version = version
-        self.in_no_grad = in_no_grad
+        self.creation = creation
 
 
 class Variable:
@@ -40,6 +52,10 @@ class Variable:
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_device", "_edge", "_requires_grad", "_view")
 
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        """`data` as a leaf; the form of old code, which asked for it before tensors could require gradients."""
+        return tensor_class._make_subclass(tensor_class, data, requires_grad)
+
     _array: Array
     _device: device
     _edge: Edge | None
@@ -49,6 +65,7 @@ class Variable:
     _hooks: Any = None  # hooks of a leaf; those of a result hang on its node
     _accumulator: weakref.ref[Any] | None = None
     _retains_grad = False
+    _grad_dtype: Any = ...  # Ellipsis: the tensor's own
 
 
 tensor_class: Any = None
@@ -71,6 +88,24 @@ def wrap(array: Array, where: device, edge: Edge | None = None, new: Any = objec
     tensor._requires_grad = edge is not None
     tensor._view = None
     return tensor
+
+
+def wrap_new(array: Array, where: device, new: Any = object.__new__) -> Any:
+    """`wrap` for memory that was just made: in inference mode the tensor is an inference tensor."""
+    if inferring and mode.inference:
+        array.storage.version = UNCOUNTED
+    tensor = new(tensor_class)
+    tensor._array = array
+    tensor._device = where
+    tensor._edge = None
+    tensor._requires_grad = False
+    tensor._view = None
+    return tensor
+
+
+def is_inference(variable: Any) -> bool:
+    """Whether a tensor was made in inference mode, or is a view of one that was."""
+    return bool(variable._array.version < 0)
 
 
 def describe(variable: Any) -> str:

@@ -2,6 +2,7 @@
 
 from . import functional as functional
 from . import init as init
+from . import modules as modules
 from . import utils as utils
 from .activation import ReLU, Sigmoid, Tanh
 from .container import ModuleList, Sequential
@@ -26,5 +27,6 @@ __all__ = [
     "Tanh",
     "functional",
     "init",
+    "modules",
     "utils",
 ]

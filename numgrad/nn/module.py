@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 from ..autograd.grad_mode import no_grad
-from ..autograd.hooks import RemovableHandle
 from ..device import device as Device
 from ..dtype import dtype as DType
 from ..dtype import float32, float64
 from ..tensor import Tensor
+from .hooks import HookMethods, hook_tables, registered
 from .parameter import Parameter
 from .state_dict import StateDictMethods, typename
 
@@ -24,7 +22,7 @@ def _forward_unimplemented(self: Module, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Module(StateDictMethods):
+class Module(HookMethods, StateDictMethods):
     """A piece of a network: parameters, buffers and further modules under attribute names.
 
     Assigning a `Parameter` or a `Module` to an attribute registers it; `register_buffer` adds a tensor that is part of
@@ -60,11 +58,7 @@ class Module(StateDictMethods):
             _buffers={},
             _non_persistent_buffers_set=set(),
             _modules={},
-            _forward_hooks=OrderedDict(),
-            _forward_hooks_with_kwargs=OrderedDict(),
-            _forward_hooks_always_called=OrderedDict(),
-            _forward_pre_hooks=OrderedDict(),
-            _forward_pre_hooks_with_kwargs=OrderedDict(),
+            **hook_tables(),
         )
 
     forward: Callable[..., Any] = _forward_unimplemented
@@ -83,7 +77,7 @@ class Module(StateDictMethods):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = registered("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -103,7 +97,7 @@ class Module(StateDictMethods):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                 f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = registered("parameter", self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child module under a name."""
@@ -117,7 +111,7 @@ class Module(StateDictMethods):
             raise KeyError(f'module name can\'t contain ".", got: {name}')
         if name == "":
             raise KeyError('module name can\'t be empty string ""')
-        self._modules[name] = module
+        self._modules[name] = registered("module", self, name, module)
 
     register_module = add_module
 
@@ -154,13 +148,13 @@ class Module(StateDictMethods):
             self.register_parameter(name, None)
         elif isinstance(value, Module):
             self._free_name(name, "_modules", "module")
-            state["_modules"][name] = value
+            state["_modules"][name] = registered("module", self, name, value)
         elif name in state.get("_modules", ()):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
-            state["_modules"][name] = None
+            state["_modules"][name] = registered("module", self, name, None)
         elif name in state.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
@@ -192,100 +186,6 @@ class Module(StateDictMethods):
     def __dir__(self) -> list[str]:
         names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
         return sorted(name for name in names if not name[0].isdigit())
-
-    # Calling
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the forward pre-hooks, `forward` and the forward hooks."""
-        if not (self._forward_hooks or self._forward_pre_hooks):
-            return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
-
-    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result = None
-        called = set()
-        try:
-            args, kwargs = self._run_forward_pre_hooks(args, kwargs)
-            result = self.forward(*args, **kwargs)
-            for hook_id, hook in list(self._forward_hooks.items()):
-                called.add(hook_id)
-                result = self._run_forward_hook(hook_id, hook, args, kwargs, result)
-            return result
-        except Exception:
-            for hook_id, hook in list(self._forward_hooks.items()):
-                if hook_id in self._forward_hooks_always_called and hook_id not in called:
-                    # An error in here must not hide the one being raised.
-                    try:
-                        result = self._run_forward_hook(hook_id, hook, args, kwargs, result)
-                    except Exception as error:
-                        warnings.warn(
-                            "module forward hook with ``always_call=True`` raised an exception "
-                            f"that was silenced as another error was raised in forward: {error}",
-                            stacklevel=3,
-                        )
-            raise
-
-    def _run_forward_pre_hooks(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        for hook_id, hook in list(self._forward_pre_hooks.items()):
-            if hook_id in self._forward_pre_hooks_with_kwargs:
-                changed = hook(self, args, kwargs)
-                if changed is None:
-                    continue
-                if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(
-                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
-                    )
-                args, kwargs = changed
-            else:
-                changed = hook(self, args)
-                if changed is not None:
-                    args = changed if isinstance(changed, tuple) else (changed,)
-        return args, kwargs
-
-    def _run_forward_hook(self, hook_id: int, hook: Callable[..., Any], args: Any, kwargs: Any, result: Any) -> Any:
-        if hook_id in self._forward_hooks_with_kwargs:
-            changed = hook(self, args, kwargs, result)
-        else:
-            changed = hook(self, args, result)
-        return result if changed is None else changed
-
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """Run `hook(module, args)` before `forward`; what it returns replaces the arguments.
-
-        With `with_kwargs` it is called as `hook(module, args, kwargs)` and returns None or both.
-        """
-        handle = RemovableHandle(self._forward_pre_hooks, (self._forward_pre_hooks_with_kwargs,))
-        self._forward_pre_hooks[handle.id] = hook
-        if with_kwargs:
-            self._forward_pre_hooks_with_kwargs[handle.id] = True
-        if prepend:
-            self._forward_pre_hooks.move_to_end(handle.id, last=False)
-        return handle
-
-    def register_forward_hook(
-        self,
-        hook: Callable[..., Any],
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
-        always_call: bool = False,
-    ) -> RemovableHandle:
-        """Run `hook(module, args, output)` after `forward`; what it returns replaces the output.
-
-        With `with_kwargs` it is called as `hook(module, args, kwargs, output)`; with `always_call` it also runs when
-        `forward` raised.
-        """
-        options = (self._forward_hooks_with_kwargs, self._forward_hooks_always_called)
-        handle = RemovableHandle(self._forward_hooks, options)
-        self._forward_hooks[handle.id] = hook
-        for table, is_wanted in zip(options, (with_kwargs, always_call), strict=True):
-            if is_wanted:
-                table[handle.id] = True
-        if prepend:
-            self._forward_hooks.move_to_end(handle.id, last=False)
-        return handle
 
     # Walking through members
 

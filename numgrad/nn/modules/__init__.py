@@ -1,0 +1,3 @@
+"""PyTorch's path to `Module` and to what concerns all modules."""
+
+from . import module as module
