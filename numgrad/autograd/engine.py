@@ -18,6 +18,7 @@ from ..kernels.unbroadcast import accumulate, cloned, private_copy, unbroadcast
 from . import anomaly, grad_mode
 from .hooks import Hooks, run_accumulated_hooks, run_node_hooks, run_tensor_hooks
 from .node import AccumulateGrad, Node, gradient_edge
+from .tracing import is_traced
 from .variable import Edge, wrap
 
 
@@ -326,6 +327,8 @@ def lend(g: Any, where: Any) -> Any:
         lent = wrap(private_copy(g) if g.shared else g, where)
         g.shared = True
         return lent
+    if is_traced(g):
+        return g.clone()
     return wrap(private_copy(g._array), g._device, gradient_edge(g))
 
 

@@ -13,10 +13,12 @@ from ..kernels.array import Array
 from ..kernels.backends import backend
 from . import grad_mode
 from .engine import lend
+from .function_levels import NEEDS_SETUP, apply_at
 from .inplace import check_view_write, rebase
 from .node import FREED, AccumulateGrad, Node, gradient_edge, raise_modified, saved_versions
 from .observers import observe_node
 from .saved import PackedArray, pairs
+from .tracing import innermost
 from .validation import validated
 from .variable import CLASSES, Creation, Edge, ViewInfo, wrap
 from .watch import watching
@@ -430,11 +432,25 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run the function and record it."""
         has_setup = cls.setup_context is not Function.setup_context
+        if grad_mode.mode.transforms and not has_setup:
+            raise RuntimeError(NEEDS_SETUP)
         if has_setup:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
-        return _Call(cls, args).run(kwargs, has_setup)
+        return cls._call(args, kwargs, has_setup)
+
+    @classmethod
+    def _call(cls, args: tuple[Any, ...], kwargs: dict[str, Any], has_setup: bool) -> Any:
+        level = innermost(args) if grad_mode.mode.levels else None
+        if level is not None:
+            return apply_at(level, cls, Function, args, kwargs)
+        return cls._with_context(args, kwargs, has_setup)[1]
+
+    @classmethod
+    def _with_context(cls, args: tuple[Any, ...], kwargs: dict[str, Any], has_setup: bool) -> tuple[Any, Any]:
+        call = _Call(cls, args)
+        return call.context, call.run(kwargs, has_setup)
 
 
 class InplaceFunction(Function):

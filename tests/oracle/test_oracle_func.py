@@ -231,7 +231,66 @@ out = tf.vmap(tf.grad(lambda x,t: F.cross_entropy(x,t)))(X,T([0,2]))
 out = tf.jacfwd(lambda x: F.cross_entropy(x,T(1)))(V)
 """
 
+FUNCTIONS = """
+Function = ag.Function
+class Cube(Function):
+    generate_vmap_rule=True
+    @staticmethod
+    def forward(x,y): return x**3*y
+    @staticmethod
+    def setup_context(ctx,inputs,output): ctx.save_for_backward(*inputs)
+    @staticmethod
+    def backward(ctx,g):
+        x,y=ctx.saved_tensors
+        return g*3*x**2*y, g*x**3
+    @staticmethod
+    def jvp(ctx,tx,ty):
+        return tx*0
+class V2(Function):
+    @staticmethod
+    def forward(x): return x*2
+    @staticmethod
+    def setup_context(ctx,inputs,output): pass
+    @staticmethod
+    def backward(ctx,g): return g*2
+    @staticmethod
+    def vmap(info,in_dims,x):
+        return V2.apply(x), in_dims[0]
+class NoS(Function):
+    @staticmethod
+    def forward(ctx,x): return x*2
+    @staticmethod
+    def backward(ctx,g): return g*2
+    @staticmethod
+    def jvp(ctx,t): return t*5
+"""
+
+# Custom functions under transforms.
+CUSTOM = """
+out = tf.vmap(Cube.apply)(t,t)
+out = tf.vmap(Cube.apply,(0,None))(t,T(2.))
+out = tf.vmap(tf.grad(Cube.apply),(0,None))(t,T(2.))
+out = tf.vmap(tf.grad(tf.grad(Cube.apply)),(0,None))(t,T(2.))
+out = tf.vmap(tf.grad(Cube.apply,argnums=1),(0,None))(t,T(2.))
+out = tf.grad(lambda y: tf.vmap(Cube.apply,(0,None))(t,y).sum())(T(2.))
+out = tf.jacrev(lambda x: Cube.apply(x,t))(t)
+out = tf.jacrev(tf.jacrev(lambda x: Cube.apply(x,t).sum()))(t)
+out = tf.vmap(V2.apply)(t)
+out = tf.vmap(V2.apply,1)(torch.ones(2,3)).shape
+out = tf.grad(lambda x: NoS.apply(x).sum())(t)
+out = tf.vmap(NoS.apply)(t)
+out = ag.functional.jacobian(NoS.apply,t,vectorize=True)
+out = ag.functional.jacobian(NoS.apply,t,vectorize=True,strategy='forward-mode')
+with ag.forward_ad.dual_level(): out = ag.forward_ad.unpack_dual(NoS.apply(ag.forward_ad.make_dual(t, t)))
+out = tf.jvp(lambda x: tf.vmap(V2.apply)(x), (t,), (t,))
+"""
+
 
 @pytest.mark.parametrize("snippet", snippets(SURFACE + VALUES))
 def test_same_lines_show_the_same(snippet: str) -> None:
     assert shown(numgrad, PRELUDE + snippet) == shown(torch, PRELUDE + snippet)
+
+
+@pytest.mark.parametrize("snippet", snippets(CUSTOM))
+def test_custom_functions_under_transforms(snippet: str) -> None:
+    assert shown(numgrad, PRELUDE + FUNCTIONS + snippet) == shown(torch, PRELUDE + FUNCTIONS + snippet)
