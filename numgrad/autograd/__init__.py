@@ -20,10 +20,12 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable, is_inference
 
 __all__ = [
     "Function",
+    "GradcheckError",
     "Variable",
     "backward",
     "custom_vjp",
@@ -34,6 +36,8 @@ __all__ = [
     "functional",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_anomaly_check_nan_enabled",
