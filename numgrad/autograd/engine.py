@@ -72,6 +72,11 @@ _running = _Running()
 _writing = fork_safe_lock()
 
 
+def pass_token() -> object | None:
+    """What tells the backward pass that this thread is in from others, without keeping it; None outside of any."""
+    return None if _running.backward is None else _running.backward.token
+
+
 def current_pass() -> _Pass:
     """The backward pass that this thread is in. Raises RuntimeError when it is in none."""
     if _running.backward is None:
@@ -86,6 +91,7 @@ class _Pass:
         self.notes: dict[Any, Any] = {}  # what hooks remember until the end of the pass
         self.keep = keep
         self.graph = graph
+        self.token = object()
         self.inputs = inputs
         self.accumulate_grad = accumulate_grad
         self.pending: dict[Node, int] = {}

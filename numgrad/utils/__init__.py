@@ -1,5 +1,5 @@
 """Tools beside tensors and modules."""
 
-from . import hooks
+from . import checkpoint, hooks
 
-__all__ = ["hooks"]
+__all__ = ["checkpoint", "hooks"]
