@@ -32,6 +32,7 @@ from .limits import finfo, iinfo
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from . import func
 from .printing import set_printoptions
+from .scipy_bridge import value_and_grad
 from .random import (
     Generator,
     default_generator,
