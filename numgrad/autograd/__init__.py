@@ -1,6 +1,6 @@
 """The graph: nodes, the engine that runs backward, and what users call of it."""
 
-from . import function, grad_mode, graph
+from . import forward_ad, function, functional, grad_mode, graph
 from .anomaly import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -20,18 +20,24 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable, is_inference
 
 __all__ = [
     "Function",
+    "GradcheckError",
     "Variable",
     "backward",
     "custom_vjp",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_anomaly_check_nan_enabled",
