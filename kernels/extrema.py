@@ -387,6 +387,7 @@ for one in (max_dim, min_dim):
 @op(
     samples=[Sample(((2,), [2, 0]), {"dim": 1, "shape": (2, 3), "keepdim": False})],
     reference=lambda g, index, dim, shape, keepdim: _scatter_along(g, index, dim, shape, keepdim),
+    linear="jointly",
 )
 def value_selecting_reduction_backward(g, indices, *, dim, shape, keepdim):
     """Zeros of `shape` with the items of `g` at `indices` along `dim`: the gradient of `max` and `min` over a dimension."""
@@ -416,6 +417,7 @@ def _(g, indices, dim, shape, keepdim):
 @op(
     samples=[Sample(((2, 3), [2, 0]), {"dim": 1, "keepdim": False})],
     reference=lambda x, index, dim, keepdim: np.take_along_axis(x, index[:, None], dim)[:, 0],
+    linear="jointly",
 )
 def select_along(input, indices, *, dim, keepdim):
     """The items of `input` at `indices` along `dim`, one for each remaining position."""

@@ -17,6 +17,7 @@ from .registry import Sample, op
     samples=[Sample(((3, 4), (4, 2))), Sample(((1, 1), (1, 5))), Sample(((2, 0), (0, 3)))],
     reference=np.matmul,
     takes_complex=True,
+    linear="separately",
 )
 def mm(input, mat2):
     """Product of two matrices, (n, m) and (m, p) to (n, p)."""
@@ -101,7 +102,7 @@ def _(
     return bias, first, _second_factor_gradient(g, mat1, mat2_strides) if needs[2] else None
 
 
-@op(samples=[Sample(((5,), (5,))), Sample(((0,), (0,)))], reference=np.dot, takes_complex=True)
+@op(samples=[Sample(((5,), (5,))), Sample(((0,), (0,)))], reference=np.dot, takes_complex=True, linear="separately")
 def dot(input, tensor):
     """Inner product of two vectors."""
 
@@ -141,7 +142,7 @@ def _(g, input):
     return g * conj(input)
 
 
-@op(samples=[Sample(((3, 4), (4,)))], reference=np.matmul, takes_complex=True)
+@op(samples=[Sample(((3, 4), (4,)))], reference=np.matmul, takes_complex=True, linear="separately")
 def mv(input, vec):
     """Product of a matrix (n, m) and a vector (m,)."""
 
@@ -161,7 +162,7 @@ def _(g, input):
     return mv(input.t(), g)
 
 
-@op(samples=[Sample(((2, 3, 4), (2, 4, 2)))], reference=np.matmul, takes_complex=True)
+@op(samples=[Sample(((2, 3, 4), (2, 4, 2)))], reference=np.matmul, takes_complex=True, linear="separately")
 def bmm(input, mat2):
     """Products of matrices in a batch, (b, n, m) and (b, m, p) to (b, n, p)."""
 

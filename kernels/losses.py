@@ -313,6 +313,7 @@ def _(g, target, input_shape, reduction, ignore_index):
     reference=lambda g, target, shape, reduction, ignore_index: np.where(
         np.arange(shape[1]) == target[:, None], -g, 0.0
     ),
+    linear="jointly",
 )
 def nll_loss_backward(g, target, *, shape, reduction, ignore_index=-100):
     """Gradient of `nll_loss` for its input. Linear in `g`."""

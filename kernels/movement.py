@@ -122,7 +122,7 @@ def _(start: float, end: float, step: float, dtype: str, device: str) -> Array:
 
 
 @op(samples=[Sample(((2, 3),), {"dtype": "float64", "device": "cpu"})],
-    reference=lambda x, dtype, device: x.astype(dtype), node="ToCopyBackward0", moves=True)  # fmt: skip
+    reference=lambda x, dtype, device: x.astype(dtype), node="ToCopyBackward0", moves=True, linear="jointly")  # fmt: skip
 def to_copy(input, *, dtype, device):
     """A copy in another dtype, on another device, or both."""
 
@@ -155,7 +155,7 @@ def _(g, input_meta):
 
 # ---------------------------------------------------------------------------------------------------- joining
 @op(samples=[Sample(((2, 3), (1, 3)), {"dim": 0}), Sample(((2, 1), (2, 3), (2, 0)), {"dim": 1})],
-    reference=lambda *tensors, dim: np.concatenate(tensors, dim), moves=True)  # fmt: skip
+    reference=lambda *tensors, dim: np.concatenate(tensors, dim), moves=True, linear="jointly")  # fmt: skip
 def cat(*tensors, dim=0):
     """Tensors joined along an existing dimension."""
 
@@ -196,7 +196,12 @@ def _(g, tensors_shape, dim):
     return parts
 
 
-@op(samples=[Sample(((2, 3), (2, 3)), {"dim": 1})], reference=lambda *tensors, dim: np.stack(tensors, dim), moves=True)
+@op(
+    samples=[Sample(((2, 3), (2, 3)), {"dim": 1})],
+    reference=lambda *tensors, dim: np.stack(tensors, dim),
+    moves=True,
+    linear="jointly",
+)
 def stack(*tensors, dim=0):
     """Tensors of one shape joined along a new dimension."""
 
@@ -235,7 +240,7 @@ def scatter_view(g: Any, shape: Shape, layout: Layout) -> Array:
 
 @op(samples=[Sample(((2, 2),), {"shape": (3, 2), "strides": (2, 1), "layout": ((2, 2), (1, 1), 0)})],
     reference=lambda g, **_: np.array([[g[0, 0], g[0, 1] + g[1, 0]], [g[1, 1], 0], [0, 0]], g.dtype),
-    takes_complex=True)  # fmt: skip
+    takes_complex=True, linear="jointly")  # fmt: skip
 def as_strided_backward(g, *, shape, strides, layout):
     """Gradient of `as_strided`: items of `g` are added where `layout` reads one element several times.
 
@@ -289,7 +294,7 @@ def _elements(shape: Shape, strides: Shape) -> np.ndarray:
     return index
 
 
-@op(samples=[Sample(((2, 3),), {"strides": (1, 2)})], reference=lambda x, strides: x, moves=True)
+@op(samples=[Sample(((2, 3),), {"strides": (1, 2)})], reference=lambda x, strides: x, moves=True, linear="jointly")
 def to_strides(input, *, strides):
     """A copy laid out in memory with the given strides."""
 

@@ -62,7 +62,12 @@ def _result_dtype(x: np.ndarray | Array) -> np.dtype:
 
 
 # ---------------------------------------------------------------------------------------------------- sum and mean
-@op(samples=[Sample(((3, 4),)), Sample(((),)), Sample(((0, 2),))], reference=np.sum, takes_complex=True)
+@op(
+    samples=[Sample(((3, 4),)), Sample(((),)), Sample(((0, 2),))],
+    reference=np.sum,
+    takes_complex=True,
+    linear="jointly",
+)
 def sum(input):
     """Sum of all items. Integers and bools sum to int64."""
 
@@ -106,6 +111,7 @@ def _(g: np.ndarray, input_shape: Shape, needs: tuple[bool, ...]) -> tuple[np.nd
     name="sum.dim",
     takes_complex=True,
     node="SumBackward1",
+    linear="jointly",
 )
 def sum_dim(input, *, dim, keepdim=False):
     """Sum over some dimensions, `dim` a tuple of non-negative ones."""
@@ -139,7 +145,7 @@ def _(g, input_shape, dim, keepdim):
     return restore_dims(g, dim, keepdim).expand(input_shape)
 
 
-@op(samples=[Sample(((3, 4),)), Sample(((),))], reference=np.mean, takes_complex=True)
+@op(samples=[Sample(((3, 4),)), Sample(((),))], reference=np.mean, takes_complex=True, linear="jointly")
 def mean(input):
     """Mean of all items; NaN of none."""
 
@@ -178,6 +184,7 @@ def _(g: np.ndarray, input_shape: Shape, needs: tuple[bool, ...]) -> tuple[np.nd
     name="mean.dim",
     takes_complex=True,
     node="MeanBackward1",
+    linear="jointly",
 )
 def mean_dim(input, *, dim, keepdim=False):
     """Mean over some dimensions, `dim` a tuple of non-negative ones."""

@@ -41,6 +41,12 @@ def install_dispatcher(dispatch: Callable[..., Any]) -> None:
     _dispatch = dispatch
 
 
+def run(op: Op, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (), out: Any = None) -> Any:
+    """Run an op on tensors, with its attributes in declared order; `out` as the graph layer's `dispatch` takes it."""
+    assert _dispatch is not None
+    return _dispatch(op, inputs, attributes, out)
+
+
 @dataclass(frozen=True)
 class Uniform:
     """Sample inputs drawn evenly from `[low, high)`; `away_from` keeps clear of points where the op has a kink."""
@@ -75,6 +81,7 @@ class Op:
 
     elementwise = False
     is_view = False
+    writes: tuple[int, ...] = ()  # indices of the inputs that the kernel writes in place
 
     def __init__(
         self,
@@ -386,7 +393,8 @@ class KernelOp(Op):
 
     Its kernels compute in float32, float64 and integers; for the halves they are run in float32. With `moves` they only
     move items and take every dtype as it is. With `takes_complex` they compute a holomorphic function of complex numbers
-    (in each input), whose gradient then needs no declaration of its own.
+    (in each input), whose gradient then needs no declaration of its own. `linear` says that the op is linear "jointly" in
+    all its inputs that have gradients, or "separately" in each: forward mode then applies it to tangents.
     """
 
     def __init__(
@@ -400,12 +408,13 @@ class KernelOp(Op):
         updates: bool = False,
         takes_expanded: bool = False,
         keeps_layout: bool = False,
+        linear: str = "",
         **options: Any,
     ) -> None:
         name = options.pop("name", None) or function.__name__
         super().__init__(name, inspect.signature(function).parameters, doc=function.__doc__ or "", **options)
         self.outputs = outputs
-        self.writes = writes  # indices of the inputs that the kernel writes in place
+        self.writes = writes
         self.moves = moves
         self.takes_complex = takes_complex or moves
         self.updates = (
@@ -413,6 +422,7 @@ class KernelOp(Op):
         )
         self.keeps_layout = keeps_layout  # and that copy has the input's layout, where it has no gaps
         self.takes_expanded = takes_expanded  # in place it also writes a tensor that shows an element several times
+        self.linear = linear
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.fused_kernels: dict[str, Callable[..., Any]] = {}
         self.fused_reads: tuple[str, ...] = ()

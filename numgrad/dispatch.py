@@ -20,6 +20,7 @@ from .autograd.node import gradient_edge, saved_versions
 from .autograd.observers import before_write, observe
 from .autograd.op_node import node_class
 from .autograd.several import SeveralNode, SeveralRecorder
+from .autograd.tracing import innermost, run_at
 from .autograd.variable import CLASSES, wrap, wrap_new
 from .autograd.watch import watching
 from .device import PLAIN, device
@@ -307,6 +308,8 @@ def _recorder_for(op: ElementwiseOp, mask: int, compute: Any, pattern: str) -> A
 
 def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
+    if mode.levels and (level := innermost((*inputs, out))) is not None:
+        return run_at(level, op, inputs, (), out)
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
         inputs = converted(op, inputs)
     for name in op.tensors:
@@ -476,6 +479,8 @@ def _input_meta(inputs: tuple[Any, ...], operands: list[Any], shape: Any, comput
 # ---------------------------------------------------------------------------------------------------- other ops
 def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
     """Run an op that brings its own kernels."""
+    if mode.levels and (level := innermost(inputs if out is None else (*inputs, out))) is not None:
+        return run_at(level, op, inputs, attributes, out)
     if inputs:
         where = inputs[0]._device
         for x in inputs:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .kernels.array import Shape, contiguous_strides
+from .kernels.array import Array, Shape, contiguous_strides
+from .kernels.movement import to_strides
 
 
 class memory_format:
@@ -64,6 +65,8 @@ def has_strides(x: Any, strides: Shape | None) -> bool:
 
 def lay_out(fresh: Any, strides: Shape | None) -> Any:
     """Give a result that nobody else holds other strides: to the graph it is the same step."""
+    if strides is not None and fresh._array.__class__ is not Array:
+        return to_strides(fresh, strides=strides)
     if strides is not None and fresh._array.strides != strides:
         source, loops = fresh._array, fresh._device.kernels()
         shape = source.shape

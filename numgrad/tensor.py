@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from . import copying, interop, notebook
 from . import dtype as dtypes
 from .autograd import differentiate, grad_attribute
-from .autograd.grad_mode import is_inference_mode_enabled
+from .autograd.batching import check_control_flow, check_item
+from .autograd.grad_mode import is_inference_mode_enabled, mode
 from .autograd.hooks import RemovableHandle, add_hook
 from .autograd.node import gradient_edge
 from .autograd.variable import CLASSES, Variable, is_inference, set_tensor_class, wrap
@@ -34,6 +35,12 @@ from .size import Size
 _DETACH_HINT = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
     "var.detach()."
+)
+_IN_TRANSFORM = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+    "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed "
+    "instead."
 )
 
 
@@ -217,6 +224,8 @@ class Tensor(Variable):
                 "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                 f"{type(requires_grad).__name__}"
             )
+        if requires_grad and mode.transforms:
+            raise RuntimeError(_IN_TRANSFORM)
         if self.grad_fn is not None:
             if not requires_grad:
                 raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{_DETACH_HINT}")
@@ -319,6 +328,8 @@ class Tensor(Variable):
 
     def detach(self) -> Any:
         """The same memory as a leaf outside the graph; version counters stay shared."""
+        if self._array.__class__ is not Array:
+            return self._array.level.detached(self)
         return wrap(self._array, self._device)
 
     def detach_(self) -> Any:
@@ -414,6 +425,7 @@ class Tensor(Variable):
         """The only item as a Python number. Raises RuntimeError when there are several."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        check_item(self)
         found = interop.items(self)
         while isinstance(found, list):
             found = found[0]
@@ -457,6 +469,8 @@ class Tensor(Variable):
 
     # ------------------------------------------------------------------------------------------ looking
     def __repr__(self) -> str:
+        if self._array.__class__ is not Array:
+            return self._array.level.shown(self)
         try:
             name = None if self.grad_fn is None else self.grad_fn.name().rsplit("::", 1)[-1]
         except RuntimeError:  # a view that has lost its history
@@ -503,6 +517,7 @@ class Tensor(Variable):
         if self._array.size != 1:
             what = "more than one value" if self._array.size else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        check_control_flow(self)
         return bool(self.item())
 
     def _scalar(self, kind: Any, c_name: str) -> Any:

@@ -14,18 +14,17 @@ from __future__ import annotations
 
 import cmath
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .autograd import grad, no_grad
+from .autograd import GradcheckError, gradcheck, gradgradcheck
 from .autograd.variable import CLASSES
 from .dtype import bfloat16, complex64, complex128, float16, float32, float64
 from .interop import items
 from .operands import NUMBERS
 from .ops.complex_numbers import view_as_real
-from .ops.sampling import randn
-from .random import Generator
+
+__all__ = ["GradcheckError", "assert_close", "gradcheck", "gradgradcheck"]
 
 _TOLERANCES = {  # rtol, atol; other dtypes must be equal
     float16: (1e-3, 1e-5),
@@ -182,182 +181,3 @@ def _unravel(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
         index, coordinate = divmod(index, extent)
         coordinates.append(coordinate)
     return tuple(reversed(coordinates))
-
-
-# ---------------------------------------------------------------------------------------------------- gradients
-class GradcheckError(RuntimeError):
-    """A gradient differs from finite differences."""
-
-
-def gradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
-    *,
-    eps: float = 1e-6,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
-    raise_exception: bool = True,
-    directions: int = 2,
-) -> bool:
-    """Check the gradients of a function against finite differences along random directions.
-
-    For a random weight `v` of the outputs and a random direction `u` of an input, the derivative of `sum(v * func(x))`
-    along `u` is `sum(u * gradient)` by backward, and `(f(x + eps * u) - f(x - eps * u)) / (2 * eps)` by central
-    differences. Each costs two calls of the function, whatever the sizes; a wrong gradient escapes only where its error
-    is orthogonal to every direction drawn.
-
-    Args:
-        func: takes the inputs, returns a tensor or several.
-        inputs: a tensor or a tuple; those that require gradients are checked, and should be float64.
-        eps: step along a direction, whose items are drawn from a normal distribution.
-        atol, rtol: the numbers may differ by `atol + rtol * abs(numerical)`.
-        raise_exception: return False instead of raising, if it is False.
-        directions: how many are tried for each input.
-
-    Returns:
-        True if all gradients agree.
-
-    Raises:
-        GradcheckError: they do not; it names the input and both numbers.
-        ValueError: no input requires a gradient.
-
-    Example:
-        >>> import numgrad as ng
-        >>> x = ng.tensor([0.5], dtype=ng.float64, requires_grad=True)
-        >>> ng.testing.gradcheck(lambda x: x * x.detach(), x, raise_exception=False)
-        False
-    """
-    given = _as_tuple(inputs)
-    checked = [i for i, x in enumerate(given) if x.__class__ in CLASSES and x.requires_grad]
-    if not checked:
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have "
-            "requires_grad=True."
-        )
-    for i in checked:
-        if given[i].dtype not in (float64, complex128):
-            warnings.warn(
-                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
-                "will likely fail if all the inputs are not of double precision floating point or complex. ",
-                UserWarning,
-                stacklevel=2,
-            )
-    generator = Generator()  # a stream of its own: the check neither disturbs nor depends on the user's draws
-    for _ in range(directions):
-        try:
-            _check_directions(func, given, checked, eps, atol, rtol, generator)
-        except GradcheckError:
-            if raise_exception:
-                raise
-            return False
-    return True
-
-
-def _check_directions(
-    func: Callable[..., Any],
-    inputs: tuple[Any, ...],
-    checked: list[int],
-    eps: float,
-    atol: float,
-    rtol: float,
-    generator: Generator,
-) -> None:
-    """Compare both derivatives once for each input. Raises GradcheckError."""
-    outputs = _float_outputs(func(*inputs))
-    weights = [_random_like(out, generator) for out in outputs]
-    differentiable = [(out, v) for out, v in zip(outputs, weights, strict=True) if out.requires_grad]
-    gradients: Sequence[Any] = [None] * len(checked)
-    if differentiable:
-        roots, cotangents = zip(*differentiable, strict=True)
-        gradients = grad(roots, [inputs[i] for i in checked], cotangents, allow_unused=True)
-    for i, gradient in zip(checked, gradients, strict=True):
-        x = inputs[i]
-        if gradient is not None and (gradient.shape != x.shape or gradient.dtype is not x.dtype):
-            raise GradcheckError(
-                f"gradcheck: the gradient of input {i} has shape {gradient.shape} and dtype {gradient.dtype}, the "
-                f"input {x.shape} and {x.dtype}"
-            )
-        direction = _random_like(x, generator)
-        analytical = 0.0 if gradient is None else _inner([gradient], [direction])
-        ahead, behind = (
-            _inner(_float_outputs(func(*inputs[:i], _moved(x, direction, step), *inputs[i + 1 :])), weights)
-            for step in (eps, -eps)
-        )
-        numerical = (ahead - behind) / (2 * eps)
-        if not abs(analytical - numerical) <= atol + rtol * abs(numerical):
-            raise GradcheckError(
-                f"gradcheck: the gradient of input {i} is wrong: along a random direction it gives {analytical!r}, "
-                f"finite differences give {numerical!r} (off by {abs(analytical - numerical):.3g}, allowed "
-                f"{atol + rtol * abs(numerical):.3g})"
-            )
-
-
-def gradgradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
-    grad_outputs: Any = None,
-    *,
-    eps: float = 1e-6,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
-    raise_exception: bool = True,
-    directions: int = 2,
-) -> bool:
-    """Check second derivatives: `gradcheck` of the gradients of `func`, as functions of inputs and `grad_outputs`.
-
-    Arguments, result and errors are those of `gradcheck`; `grad_outputs` are random unless given.
-
-    Example:
-        >>> import numgrad as ng
-        >>> x = ng.tensor([0.5], dtype=ng.float64, requires_grad=True)
-        >>> ng.testing.gradgradcheck(ng.tanh, x)
-        True
-    """
-    given = _as_tuple(inputs)
-    with no_grad():
-        outputs = _float_outputs(func(*given))
-    if grad_outputs is None:
-        generator = Generator().manual_seed(1)
-        weights = tuple(_random_like(out, generator).requires_grad_() for out in outputs)
-    else:
-        weights = _as_tuple(grad_outputs)
-
-    def gradients(*arguments: Any) -> tuple[Any, ...]:
-        xs, vs = arguments[: len(given)], arguments[len(given) :]
-        wanted = [x for x in xs if x.__class__ in CLASSES and x.requires_grad]
-        pairs = [(out, v) for out, v in zip(_float_outputs(func(*xs)), vs, strict=True) if out.requires_grad]
-        roots, cotangents = zip(*pairs, strict=True)
-        return grad(roots, wanted, cotangents, create_graph=True, materialize_grads=True)
-
-    return gradcheck(
-        gradients,
-        (*given, *weights),
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        directions=directions,
-    )
-
-
-def _as_tuple(values: Any) -> tuple[Any, ...]:
-    return tuple(values) if isinstance(values, (tuple, list)) else (values,)
-
-
-def _float_outputs(values: Any) -> tuple[Any, ...]:
-    """Those results that may have gradients."""
-    return tuple(x for x in _as_tuple(values) if x.dtype.is_differentiable)
-
-
-def _random_like(x: Any, generator: Generator) -> Any:
-    return randn(x.shape, generator=generator, dtype=x.dtype).to(device=x.device)
-
-
-def _moved(x: Any, direction: Any, step: float) -> Any:
-    """`x + step * direction` as a new leaf."""
-    return (x.detach() + direction * step).requires_grad_()
-
-
-def _inner(xs: Sequence[Any], weights: Sequence[Any]) -> float:
-    """The sum of all products of items, rounded once."""
-    return math.fsum(a * b for x, v in zip(xs, weights, strict=True) for a, b in zip(_parts(x), _parts(v), strict=True))

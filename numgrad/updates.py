@@ -12,6 +12,7 @@ from .autograd.grad_mode import mode
 from .autograd.inplace import check_apart, check_self_overlap, check_writable, rebase
 from .autograd.node import gradient_edge
 from .autograd.op_node import save_plan
+from .autograd.tracing import innermost, run_at
 from .autograd.variable import wrap, wrap_new
 from .device import device
 from .dtype import FROM_NUMPY
@@ -25,6 +26,8 @@ from .recording import arrays_of, record
 
 def update(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
     """Run an op that updates its first input; `out` may be that input."""
+    if mode.levels and (level := innermost(inputs if out is None else (*inputs, out))) is not None:
+        return run_at(level, op, inputs, attributes, out)
     where = device_of(op, inputs)
     kernel = op.kernels.get(where.type)
     if kernel is None:

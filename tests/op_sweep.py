@@ -191,8 +191,8 @@ def check_gradients(case: Case, device: str = "cpu") -> None:
     def function(*xs: Any) -> tuple[Any, ...]:
         return call(case.op, xs, case.attributes, device)
 
-    gradcheck(function, inputs, directions=1, **FINITE_DIFFERENCES)
-    gradgradcheck(function, inputs, directions=1, **FINITE_DIFFERENCES)
+    gradcheck(function, inputs, fast_mode=True, check_forward_ad=True, **FINITE_DIFFERENCES)
+    gradgradcheck(function, inputs, fast_mode=True, check_fwd_over_rev=True, **FINITE_DIFFERENCES)
     wanted = [i for i, n in enumerate(needs) if n]
     for mask in [wanted, *([i] for i in wanted if len(wanted) > 1)]:
         check_both_ways(case, arrays, mask)

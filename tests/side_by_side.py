@@ -14,6 +14,13 @@ from typing import Any
 
 import numpy as np
 
+# Warnings of PyTorch about its own means, which say nothing of what the user wrote.
+OF_ITS_INSIDE = (
+    "`torch.jit.script` is deprecated",
+    "Attempted to insert a get_attr Node with no underlying reference",
+    "There is a performance drop because we have not yet implemented the batching rule",
+)
+
 
 def snippets(text: str) -> list[str]:
     """One snippet a line; `⏎` stands for a line break within one."""
@@ -37,7 +44,8 @@ def shown(library: ModuleType, snippet: str) -> tuple[str, list[tuple[type, str]
             text = repr(scope.get("out"))
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
-    return neutral(text), [(w.category, neutral(str(w.message))) for w in caught]
+    told = [(w.category, neutral(str(w.message))) for w in caught]
+    return neutral(text), [(kind, message) for kind, message in told if not message.startswith(OF_ITS_INSIDE)]
 
 
 def neutral(text: str) -> str:

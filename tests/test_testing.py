@@ -102,14 +102,14 @@ def test_inputs_and_outputs_without_gradients_are_left_alone():
 
 def test_a_wrong_gradient_is_named():
     x, y = leaf(1.0), leaf(0.5, 1.5)
-    with pytest.raises(GradcheckError, match=r"the gradient of input 1 is wrong: along a random direction it gives"):
+    with pytest.raises(GradcheckError, match=r"Jacobian mismatch for output 0 with respect to input 1"):
         gradcheck(lambda x, y: x * y * y.detach(), (x, y))
     assert issubclass(GradcheckError, RuntimeError)
     assert gradcheck(lambda x: x * x.detach(), y, raise_exception=False) is False
 
 
 def test_a_missing_gradient_is_noticed():
-    with pytest.raises(GradcheckError, match=r"it gives 0.0"):
+    with pytest.raises(GradcheckError, match=r"Numerical gradient for function expected to be zero"):
         gradcheck(lambda x: x.detach() * 2, leaf(1.0))
 
 

@@ -1,6 +1,6 @@
 """The graph: nodes, the engine that runs backward, and what users call of it."""
 
-from . import anomaly_mode, function, grad_mode, graph
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
 from .anomaly_mode import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -20,19 +20,25 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable, is_inference
 
 __all__ = [
     "Function",
+    "GradcheckError",
     "Variable",
     "anomaly_mode",
     "backward",
     "custom_vjp",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_anomaly_check_nan_enabled",

@@ -8,12 +8,14 @@ from typing import Any
 
 from ..dtype import FROM_NUMPY
 from ..kernels.backends import backend
-from ..kernels.movement import stack
-from ..kernels.views import select
 from ..size import Size
+from .batching import BatchLevel, peeled
 from .edges import GradientEdge, OutputMeta
 from .engine import run_backward
+from .grad_mode import mode
 from .node import gradient_edge
+from .pullback import pull
+from .tracing import innermost
 from .variable import CLASSES, Edge, wrap
 
 
@@ -45,6 +47,11 @@ def backward(
         >>> w.grad
         tensor([6.])
     """
+    if mode.transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -127,42 +134,45 @@ def grad(
     given = _gradients(grad_outputs, len(roots))
     keep = create_graph if retain_graph is None else bool(retain_graph)
     if is_grads_batched:
-        _check_batched(roots, given)
-
-    def run(gradients: Sequence[Any], keep: bool) -> list[Any]:
-        found = make_gradients(roots, gradients)
-        edges = _root_edges(roots)
-        _check_inputs(wanted)
-        results = run_backward(
-            edges,
-            found,
-            keep_graph=keep,
-            create_graph=bool(create_graph),
-            inputs=_input_edges(wanted),
-            accumulate_grad=False,
-        )
-        for i, g in enumerate(results):
-            if g is None and not allow_unused:
-                raise RuntimeError(
-                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                    "allow_unused=True if this is the desired behavior."
-                )
-        return results
-
-    results = _batched(run, given, keep) if is_grads_batched else run(given, keep)
+        results = _batched(roots, wanted, given, bool(create_graph), keep)
+    else:
+        results = _run(roots, wanted, given, bool(create_graph), keep)
+    for i, g in enumerate(results):
+        if g is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
     if materialize_grads:
         results = [_materialized(g, x, bool(create_graph)) for g, x in zip(results, wanted, strict=True)]
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
 
 
-def _batched(run: Any, given: Sequence[Any], keep: bool) -> list[Any]:
-    """The results of one backward for each item of the batch, stacked."""
-    size = next(g._array.shape[0] for g in given if g is not None)
-    passes = []
-    for i in range(size):
-        gradients = [None if g is None else select(g, dim=0, index=i) for g in given]
-        passes.append(run(gradients, keep or i + 1 < size))
-    return [None if several[0] is None else stack(*several, dim=0) for several in zip(*passes, strict=True)]
+def _run(
+    roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], create_graph: bool, keep: bool
+) -> list[Any]:
+    """What `grad` returns, before it is checked for what was not used."""
+    gradients = make_gradients(roots, given)
+    edges = _root_edges(roots)
+    _check_inputs(wanted)
+    targets = _input_edges(wanted)
+    if innermost((*roots, *wanted, *gradients)) is not None:
+        return pull(roots, wanted, gradients, create_graph, keep)
+    return run_backward(
+        edges, gradients, keep_graph=keep, create_graph=create_graph, inputs=targets, accumulate_grad=False
+    )
+
+
+def _batched(
+    roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], create_graph: bool, keep: bool
+) -> list[Any]:
+    """`_run` for many gradients of the outputs at once, which are stacked along a first dimension."""
+    _check_batched(roots, given)
+    level = BatchLevel(next(g._array.shape[0] for g in given if g is not None))
+    with level.entered():
+        members = [None if g is None else level.batched(g, 0) for g in given]
+        found = _run(roots, wanted, members, create_graph, keep)
+        return [None if g is None else peeled(g, level) for g in found]
 
 
 def _check_batched(roots: Sequence[Any], given: Sequence[Any]) -> None:

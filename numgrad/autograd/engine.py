@@ -19,6 +19,7 @@ from . import anomaly_mode, grad_mode
 from .hooks import Hooks, run_accumulated_hooks, run_node_hooks, run_tensor_hooks
 from .inplace import check_counted
 from .node import AccumulateGrad, Node, gradient_edge
+from .tracing import is_traced
 from .variable import Edge, wrap, wrap_new
 
 
@@ -30,6 +31,7 @@ def run_backward(
     create_graph: bool,
     inputs: Sequence[Edge] | None = None,
     accumulate_grad: bool = True,
+    on_tensors: bool = False,
 ) -> list[Any]:
     """Propagate `gradients` from `roots`.
 
@@ -40,11 +42,12 @@ def run_backward(
         create_graph: record the backward itself.
         inputs: edges of tensors; if given, only they receive gradients.
         accumulate_grad: add to `.grad` (`backward`); otherwise return the gradients of `inputs` (`grad`).
+        on_tensors: let gradients travel as tensors, as they do while the backward is recorded: some are traced.
 
     Returns:
         With `accumulate_grad=False`, a tensor or None for each of `inputs`.
     """
-    engine = _Pass(keep_graph, create_graph, inputs, accumulate_grad)
+    engine = _Pass(keep_graph, create_graph or on_tensors, inputs, accumulate_grad)
     mode = grad_mode.mode
     previous = mode.grad
     mode.set(create_graph, mode.inference)
@@ -70,6 +73,11 @@ _running = _Running()
 _writing = fork_safe_lock()
 
 
+def pass_token() -> object | None:
+    """What tells the backward pass that this thread is in from others, without keeping it; None outside of any."""
+    return None if _running.backward is None else _running.backward.token
+
+
 def current_pass() -> _Pass:
     """The backward pass that this thread is in. Raises RuntimeError when it is in none."""
     if _running.backward is None:
@@ -84,6 +92,7 @@ class _Pass:
         self.notes: dict[Any, Any] = {}  # what hooks remember until the end of the pass
         self.keep = keep
         self.graph = graph
+        self.token = object()
         self.inputs = inputs
         self.accumulate_grad = accumulate_grad
         self.pending: dict[Node, int] = {}
@@ -329,6 +338,8 @@ def lend(g: Any, where: Any) -> Any:
         lent = wrap(cloned(g) if g.shared else g, where)
         g.shared = True
         return lent
+    if is_traced(g):
+        return g.clone()
     return wrap(cloned(g._array), g._device, gradient_edge(g))
 
 

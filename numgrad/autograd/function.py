@@ -13,11 +13,13 @@ from ..kernels.array import Array
 from ..kernels.backends import backend
 from . import grad_mode
 from .engine import lend
+from .function_levels import NEEDS_SETUP, apply_at
 from .inplace import rebase
 from .node import FREED, AccumulateGrad, Node, gradient_edge, raise_modified, saved_versions
 from .observers import observe_node
 from .saved import ALREADY_SET, PackedArray, pairs
 from .saved_attributes import NOTHING_SAVED, SavedTensor
+from .tracing import innermost
 from .validation import validated
 from .variable import CLASSES, FUNCTION, SEVERAL, Edge, ViewInfo, wrap
 from .view_rules import check_history
@@ -421,13 +423,27 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run the function and record it."""
         has_setup = cls.setup_context is not Function.setup_context
+        if grad_mode.mode.transforms and not has_setup:
+            raise RuntimeError(NEEDS_SETUP)
         if has_setup:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             args = _positional(cls.forward, args, kwargs, has_setup)
-        return _Call(cls, args).run(has_setup)
+        return cls._call(args, has_setup)
+
+    @classmethod
+    def _call(cls, args: tuple[Any, ...], has_setup: bool) -> Any:
+        level = innermost(args) if grad_mode.mode.levels else None
+        if level is not None:
+            return apply_at(level, cls, Function, args)
+        return cls._with_context(args, has_setup)[1]
+
+    @classmethod
+    def _with_context(cls, args: tuple[Any, ...], has_setup: bool) -> tuple[Any, Any]:
+        call = _Call(cls, args)
+        return call.context, call.run(has_setup)
 
 
 def _positional(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_setup: bool) -> tuple[Any, ...]:

@@ -24,11 +24,17 @@ class _Mode(threading.local):
         enabled: whether ops are recorded: asked for, and not in inference mode. The dispatcher reads it for every op.
         grad: whether recording is asked for.
         inference: whether inference mode is on.
+        forward_enabled: whether tangents are carried on.
+        levels: the running batches and dual levels (see `tracing.py`), from the outermost on.
+        transforms: how many transforms of `func` are running.
     """
 
     enabled = True
     grad = True
     inference = False
+    forward_enabled = True
+    levels: tuple[Any, ...] = ()
+    transforms = 0
 
     def set(self, grad: bool, inference: bool) -> None:
         self.grad = grad

@@ -3,6 +3,7 @@
 from . import functional as functional
 from . import init as init
 from . import modules as modules
+from . import utils as utils
 from .activation import ReLU, Sigmoid, Tanh
 from .container import ModuleList, Sequential
 from .flatten import Flatten
@@ -27,4 +28,5 @@ __all__ = [
     "functional",
     "init",
     "modules",
+    "utils",
 ]

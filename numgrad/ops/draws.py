@@ -7,6 +7,8 @@ import warnings
 from typing import Any
 
 from .. import dtype as dtypes
+from ..autograd.batching import drawn
+from ..autograd.grad_mode import mode
 from ..autograd.variable import CLASSES
 from ..device import CPU, device
 from ..dispatch import dispatch
@@ -29,9 +31,13 @@ def draw(
     `kind` is "uniform" (in [0, 1)), "normal" (mean 0, variance 1) or "integers" (in [low, high), the `bounds`).
     """
     target = CPU if where is None else device(where).concrete()
-    positions = draws.positions(kind, dtype.numpy, math.prod(size))
-    stream = chosen(generator, target, name).advance(positions)
-    return dispatch(draws.draw, (), (size, kind, dtype.name, *bounds, *stream, target), out)
+
+    def items(size: tuple[int, ...]) -> Any:
+        positions = draws.positions(kind, dtype.numpy, math.prod(size))
+        stream = chosen(generator, target, name).advance(positions)
+        return dispatch(draws.draw, (), (size, kind, dtype.name, *bounds, *stream, target), out)
+
+    return drawn(items, size) if mode.levels else items(size)
 
 
 def integers(

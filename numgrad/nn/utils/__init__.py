@@ -1,0 +1,5 @@
+"""Tools for modules."""
+
+from . import stateless
+
+__all__ = ["stateless"]
