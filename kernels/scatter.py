@@ -78,6 +78,7 @@ def _key(index: np.ndarray, dim: int) -> tuple[np.ndarray, ...]:
     ],
     reference=lambda x, index, dim: np.take_along_axis(_cropped(x, index, dim), index, dim),
     plain=("index",),
+    moves=True,
 )
 def gather(input, index, *, dim):
     """`input[..., index[..., i, ...], ...]`: items along `dim`, in the shape of `index`."""
@@ -152,6 +153,7 @@ def _scattered(x: Any, index: Any, src: Any, dim: int) -> np.ndarray:
     reference=_scattered,
     updates=True,
     plain=("index",),
+    moves=True,
 )
 def scatter(input, index, src, *, dim):
     """`input` with `src` written along `dim`, each item at its own index."""
@@ -179,6 +181,7 @@ def _(g, index, dim):
     node="ScatterBackward1",
     updates=True,
     plain=("index",),
+    moves=True,
 )
 def scatter_value(input, index, *, dim, value):
     """`input` with a number written along `dim`."""
@@ -212,6 +215,7 @@ def _reduced_reference(x: Any, index: Any, src: Any, dim: int, reduce: str = "su
     reference=_reduced_reference,
     updates=True,
     plain=("index",),
+    takes_complex=True,
 )
 def scatter_add(input, index, src, *, dim):
     """`input` with `src` added along `dim`, each item at its own index; at equal ones all of them."""
@@ -245,6 +249,7 @@ def _(g, index, dim):
     reference=_reduced_reference,
     updates=True,
     plain=("index",),
+    takes_complex=True,
 )
 def scatter_reduce(input, index, src, *, dim, reduce, include_self=True):
     """`input` with `src` combined into it along `dim` by sum, mean, prod, amax or amin; maybe without its own items."""

@@ -7,7 +7,7 @@ from typing import Any
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..dtype import float64, int32, int64
-from ..kernels import counting, ordering, rearrangement
+from ..kernels import counting, scatter, views
 from .checks import check_tensor, written
 
 
@@ -90,9 +90,7 @@ def searchsorted(
             f"tensor {list(values.shape)}"
         )
     if sorter is not None:
-        sorted_sequence = dispatch(
-            ordering.pick_along, (sorted_sequence.detach(), sorter), (sorted_sequence.dim() - 1,)
-        )
+        sorted_sequence = dispatch(scatter.gather, (sorted_sequence.detach(), sorter), (sorted_sequence.dim() - 1,))
     found = dispatch(
         counting.searchsorted, (sorted_sequence.detach(), values.detach()), (bool(right) or side == "right",)
     )
@@ -198,5 +196,5 @@ def corrcoef(input: Any) -> Any:
     found = cov(input)
     if not found.dim():
         return found / found
-    deviation = dispatch(rearrangement.diagonal_copy, (found,), (0, 0, 1)).sqrt()
+    deviation = dispatch(views.diagonal, (found,), (0, 0, 1)).sqrt()
     return (found / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)

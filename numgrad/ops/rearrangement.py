@@ -9,6 +9,7 @@ from typing import Any
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import rearrangement as kernels
+from ..kernels import views
 from .checks import check_tensor, written
 from .dims import as_sizes, wrap_dim, wrap_dims
 from .shaping import cat, stack
@@ -258,7 +259,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     shape = list(input.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, extent)
-    return dispatch(kernels.diag_embed, (input,), (tuple(shape), offset, first, second))
+    return dispatch(views.diag_embed, (input,), (tuple(shape), offset, first, second))
 
 
 def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Any:
