@@ -58,6 +58,11 @@ def _cropped(x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
     return x[tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))]
 
 
+def _movable(x: np.ndarray) -> np.ndarray:
+    """The same items in a dtype that loops are compiled for."""
+    return x if x.itemsize > 8 else as_bits(x)  # the bits of larger items would be two items
+
+
 def _with_dims(*arrays: np.ndarray) -> list[np.ndarray]:
     """0-d arrays as vectors of one item."""
     return [x if x.shape else x.reshape(1) for x in arrays]
@@ -91,7 +96,7 @@ def _(input: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
         x, where, result = _with_dims(input, index, out)
         where = _checked(where, dim, x.shape[dim])
         source = np.ascontiguousarray(_cropped(x, where, dim))
-        _gather(_blocks(as_bits(source), dim), _blocks(where, dim), _blocks(as_bits(result), dim))
+        _gather(_blocks(_movable(source), dim), _blocks(where, dim), _blocks(_movable(result), dim))
     return out
 
 
@@ -116,7 +121,7 @@ def _write(target: np.ndarray, index: np.ndarray, source: Any, dim: int, write: 
 
 
 def _put_along(work: np.ndarray, index: np.ndarray, source: np.ndarray, dim: int) -> None:
-    _put(_blocks(as_bits(work), dim), _blocks(index, dim), _blocks(as_bits(source), dim))
+    _put(_blocks(_movable(work), dim), _blocks(index, dim), _blocks(_movable(source), dim))
 
 
 def _add_along(work: np.ndarray, index: np.ndarray, source: np.ndarray, dim: int) -> None:

@@ -9,6 +9,7 @@ from ..dispatch import dispatch
 from ..dtype import float64, int32, int64
 from ..kernels import counting, scatter, views
 from .checks import check_tensor, written
+from .complex_numbers import complex
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
@@ -155,7 +156,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         freedom = total - correction
     else:
         freedom = total - correction * (weights * aweights).sum() / total
-    product = weighted @ centred.t()
+    product = weighted @ centred.conj().t()
     if freedom.__class__ in CLASSES:
         found = product / freedom.clamp(min=0)
     else:
@@ -197,4 +198,7 @@ def corrcoef(input: Any) -> Any:
     if not found.dim():
         return found / found
     deviation = dispatch(views.diagonal, (found,), (0, 0, 1)).sqrt()
-    return (found / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)
+    found = found / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if found.is_complex():
+        return complex(found.real.clamp(-1, 1), found.imag.clamp(-1, 1))
+    return found.clamp(-1, 1)

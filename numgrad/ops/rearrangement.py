@@ -329,7 +329,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def powers(x: Any, n: int) -> list[Any]:
     """The powers of a tensor from 0 to n - 1; those of integers and bools are int64."""
-    if not x.is_floating_point():
+    if not x.dtype.is_differentiable:
         x = x.long()
     found = [x.new_ones(x.shape)] if n else []
     for _ in range(n - 1):
