@@ -33,7 +33,7 @@ from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, te
 from .limits import finfo, iinfo
 from .memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .ops import *  # noqa: F403  (the op table decides what there is)
-from . import func
+
 from .printing import set_printoptions
 from .scipy_bridge import value_and_grad
 from .random import (

@@ -130,7 +130,9 @@ class BatchLevel(Level):
             return self._run_in_place(op, inputs, attributes, out)
         if isinstance(op, SeveralViewsOp):
             return self._run_several_views(op, inputs[0], attributes)
-        if op.is_view and op.dtype is None:
+        if op.is_view and op.dtype is not None:  # of complex numbers as pairs: members have to lie side by side
+            return self.batched(run(op, (self.front(inputs[0]).contiguous(),), attributes), 0)
+        if op.is_view:
             return self._run_view(op, inputs[0], attributes)
         if op.elementwise:
             return self._wrapped(run(op, self._aligned(op, inputs), attributes))

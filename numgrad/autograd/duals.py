@@ -19,7 +19,7 @@ from .grad_mode import enable_grad, mode
 from .node import gradient_edge
 from .pullback import pull, variables
 from .tracing import Level, TracedArray, level_of, without_graph
-from .variable import wrap
+from .variable import CLASSES, wrap
 
 
 class DualArray(TracedArray):
@@ -255,6 +255,8 @@ def jvp(
     if all(t is None for t in tangents):
         return (None,) * len(results)
     if op.elementwise:
+        if any(x.__class__ in CLASSES and x.is_complex() for x in (*primals, *results)):
+            return _transposed_twice(op, primals, tangents, attributes, results)
         return tuple(_elementwise_tangent(op, k, primals, tangents, results) for k in range(len(results)))
     if op.linear == "jointly":
         given = [p.new_zeros(p.shape) if t is None and p._differentiable() else p if t is None else t
@@ -291,19 +293,15 @@ def _elementwise_tangent(
 
 def _partial(op: Any, i: int, k: int, t: Any, primals: tuple[Any, ...], results: tuple[Any, ...]) -> Any:
     """The derivative of result `k` by input `i` times `t`."""
-    is_complex = t.is_complex()
-    g = t.conj() if is_complex else t  # a gradient is multiplied by the derivative's conjugate
     rule = op.tensor_rules.get(op.inputs[i]) if op.outputs == 1 else None
     values = dict(zip((*op.inputs, *op.result_names), (*primals, *results), strict=True))
     if rule is not None:
-        part = rule.function(*[g if name == "g" else values[name] for name in rule.reads])
-    else:
-        backward = op.backward(1 << i, (k,))
-        if backward.op is None:
-            return t
-        read = [results[OUT - j] if j < 0 else primals[j] for j in backward.saved]
-        part = backward.op(g, *read)
-    return part.conj() if is_complex else part
+        return rule.function(*[t if name == "g" else values[name] for name in rule.reads])
+    backward = op.backward(1 << i, (k,))
+    if backward.op is None:
+        return t
+    read = [results[OUT - j] if j < 0 else primals[j] for j in backward.saved]
+    return backward.op(t, *read)
 
 
 def _transposed_twice(
