@@ -46,7 +46,6 @@ from .random import (
     set_rng_state,
 )
 from .size import Size
-from .utils.drawing import graph
 from .storage import UntypedStorage
 from .tensor import Tensor
 from .tensor_types import (
@@ -98,16 +97,18 @@ bool = _dtypes.bool_
 
 __version__ = "0.1.0"
 
-_LATE = frozenset(
-    {"func", "linalg", "optim", "testing", "utils"}
-)  # imported when first asked for: an import stays short
+# Imported when first asked for: an import of numgrad stays short.
+_LATE = frozenset({"func", "linalg", "optim", "testing", "utils"})
+_LATE_FROM = {"graph": "utils.drawing"}
 
 
 def __getattr__(name: str) -> _dtypes.Any:
     if name in _LATE:
         return _import_module(f"{__name__}.{name}")
+    if name in _LATE_FROM:
+        return getattr(_import_module(f"{__name__}.{_LATE_FROM[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*globals(), *_LATE, *_LATE_FROM})

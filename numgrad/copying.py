@@ -52,7 +52,14 @@ def reduced(x: Any) -> tuple[Any, ...]:
     """What `__reduce_ex__` gives of a tensor: how `copy.copy` and `pickle` make it anew."""
     if x._hooks is not None:
         for hook in (h for hooks in x._hooks.tensor.values() for h in hooks.values()):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.", UserWarning, stacklevel=3)
+            if hasattr(hook, "__torch_unserializable__"):
+                continue
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                UserWarning,
+                stacklevel=3,
+            )
     array = _on_host(x)
     return _rebuild, (type(x), array.storage, x.dtype, array.layout, x._device, x.requires_grad, _attributes(x))
 

@@ -13,10 +13,12 @@ from typing import Any
 
 from .autograd import variable
 from .autograd.complex_node import ComplexRecorder, complex_node_class
+from .autograd.elementwise_node import Recorder, elementwise_node
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_writable, rebase
-from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, saved_versions
+from .autograd.node import gradient_edge, saved_versions
 from .autograd.observers import before_write, observe
+from .autograd.op_node import node_class
 from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.tracing import innermost, run_at
 from .autograd.variable import CLASSES, wrap, wrap_new

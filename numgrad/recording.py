@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .autograd.node import node_class, save_plan
+from .autograd.op_node import node_class, save_plan
 from .device import device
 from .kernels.array import Array
 from .kernels.registry import KernelOp

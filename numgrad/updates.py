@@ -10,7 +10,8 @@ from typing import Any
 
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_apart, check_self_overlap, check_writable, rebase
-from .autograd.node import gradient_edge, save_plan
+from .autograd.node import gradient_edge
+from .autograd.op_node import save_plan
 from .autograd.tracing import innermost, run_at
 from .autograd.variable import wrap, wrap_new
 from .device import device

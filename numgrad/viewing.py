@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .autograd.grad_mode import mode
+from .autograd.history import move_retained
 from .autograd.inplace import check_writable
-from .autograd.node import gradient_edge, move_retained, node_class, save_plan
+from .autograd.node import gradient_edge
+from .autograd.op_node import node_class, save_plan
 from .autograd.tracing import run_at
 from .autograd.variable import INFERENCE, NO_GRAD, SEVERAL, ViewInfo, wrap
 from .autograd.view_rules import inherited

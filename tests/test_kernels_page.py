@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import linecache
-import re
-from pathlib import Path
 from typing import Any
 
 import mpmath
 import pytest
+from pages import Page
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "kernels.md"
-# Each program with what it prints; "" where the page does not say.
-PROGRAMS = re.findall(r"```python\n(.*?)```\n\n(?:```text\n(.*?)```)?", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-
-
-def named(part: str) -> tuple[str, str]:
-    (found,) = [program for program in PROGRAMS if part in program[0]]
-    return found
-
-
-def run(source: str) -> tuple[dict[str, Any], str]:
-    """The names that a program leaves, and what it prints."""
-    file = f"<docs/kernels.md {hash(source)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {"__name__": "page"}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(source, file, "exec"), scope)
-    return scope, printed.getvalue()
+PAGE = Page("kernels.md")
+named, run = PAGE.named, PAGE.run
 
 
 def test_every_program_is_found():
-    assert len(PROGRAMS) == PAGE.read_text(encoding="utf-8").count("```python\n") == 8
+    assert len(PAGE.programs) == PAGE.count == 8
 
 
 @pytest.mark.parametrize("part", ["def softclip", "def bad", "def gauss", "def bessel_j0"])

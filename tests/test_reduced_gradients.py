@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import numgrad as ng
-from numgrad.autograd import node
+from numgrad.autograd import elementwise_node
 from numgrad.kernels import cpu, threads
 from numgrad.kernels.derive import vjp
 from numgrad.kernels.lower import lower
@@ -138,7 +138,7 @@ def test_backward_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
         used.append(reduced_gradients(*arguments))
         return used[-1]
 
-    monkeypatch.setattr(node, "reduced_gradients", spy)
+    monkeypatch.setattr(elementwise_node, "reduced_gradients", spy)
     x = ng.ones(40, 70, requires_grad=True)
     scale = ng.full((70,), 3.0, requires_grad=True)
     (x * scale).backward(ng.full((40, 70), 2.0))
@@ -169,7 +169,7 @@ def test_ops_of_several_outputs_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
         used.append(reduced_gradients(*arguments))
         return used[-1]
 
-    monkeypatch.setattr(node, "reduced_gradients", spy)
+    monkeypatch.setattr(elementwise_node, "reduced_gradients", spy)
 
     @ng.elementwise
     def product_and_sum(x, scale):

@@ -1,7 +1,7 @@
 """The graph: nodes, the engine that runs backward, and what users call of it."""
 
-from . import forward_ad, function, functional, grad_mode, graph
-from .anomaly import (
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
+from .anomaly_mode import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
@@ -27,6 +27,7 @@ __all__ = [
     "Function",
     "GradcheckError",
     "Variable",
+    "anomaly_mode",
     "backward",
     "custom_vjp",
     "detect_anomaly",

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..kernels.registry import OUT, ElementwiseOp
 from . import grad_mode
-from .node import ElementwiseNode, index_of
+from .elementwise_node import ElementwiseNode, index_of
+from .saved_attributes import saved_properties
 from .variable import wrap
 
 
@@ -52,5 +53,6 @@ def complex_node_class(op: ElementwiseOp) -> type[Any]:
     form = op.complex_form
     if form.node_class is None:
         doc = f"Node of `{op.name}` on complex numbers."
-        form.node_class = type(op.node_name, (ComplexNode,), {"op": op, "__slots__": (), "__doc__": doc})
+        members = {"op": op, "__slots__": (), "__doc__": doc}
+        form.node_class = type(op.node_name, (ComplexNode,), members | saved_properties(op))
     return form.node_class

@@ -15,7 +15,7 @@ from ..kernels.array import Array, dense_order
 from ..kernels.backends import backend
 from ..kernels.locks import fork_safe_lock
 from ..kernels.unbroadcast import accumulate, cloned, unbroadcast
-from . import anomaly, grad_mode
+from . import anomaly_mode, grad_mode
 from .hooks import Hooks, run_accumulated_hooks, run_node_hooks, run_tensor_hooks
 from .inplace import check_counted
 from .node import AccumulateGrad, Node, gradient_edge
@@ -121,7 +121,7 @@ class _Pass:
             if not pending[node]:
                 heappush(ready, (-node.sequence, node))
         keep, graph, arrived, owned = self.keep, self.graph, self.arrived, self.owned
-        checked = anomaly.checked_apply if anomaly.is_anomaly_enabled() else None
+        checked = anomaly_mode.checked_apply if anomaly_mode.is_anomaly_enabled() else None
         upcoming: Node | None = None  # a ready node that is not on the heap: a chain then never touches it
         while True:
             if upcoming is None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..dtype import FROM_NUMPY
 from .variable import CLASSES
 
-__all__ = ["Hooks", "RemovableHandle"]
+__all__ = ["Hooks", "RemovableHandle", "unserializable_hook"]
 
 HookTable = OrderedDict[int, Callable[..., Any]]
 
@@ -51,6 +51,12 @@ class RemovableHandle:
 
     def __exit__(self, *error: object) -> None:
         self.remove()
+
+
+def unserializable_hook(f: Any) -> Any:
+    """Mark a hook as one that a pickle may leave out without a warning."""
+    f.__torch_unserializable__ = True
+    return f
 
 
 def add_hook(table: HookTable, hook: Callable[..., Any]) -> RemovableHandle:

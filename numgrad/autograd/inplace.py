@@ -16,7 +16,8 @@ from ..kernels.complex_numbers import view_as_complex, view_as_real
 from ..kernels.movement import to_strides
 from ..kernels.views import as_strided
 from . import grad_mode
-from .node import FREED, Node, gradient_edge, move_retained, regenerate_view
+from .history import move_retained, regenerate_view
+from .node import FREED, Node, gradient_edge
 from .variable import Variable, is_inference, wrap
 from .view_rules import check_history
 

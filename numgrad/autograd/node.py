@@ -3,6 +3,8 @@
 A node computes gradients in two ways. On *arrays*, when no graph is being built: a fused kernel where there is one. On
 *tensors*, under `create_graph=True`: the declared rules, whose ops are recorded again. Both are derived from the same
 declaration; the sweep compares them.
+
+Here is what all nodes share, and the node at a leaf. Those of ops are in `elementwise_node` and `op_node`.
 """
 
 from __future__ import annotations
@@ -12,18 +14,8 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from ..dtype import FROM_NUMPY, bool_, complex128, float64, int64
-from ..kernels import cpu
 from ..kernels.array import Array
-from ..kernels.backends import backend
-from ..kernels.complex_numbers import conj, view_as_complex, view_as_real
-from ..kernels.halves import in_float32
-from ..kernels.locks import fork_safe_lock
-from ..kernels.reduced_gradients import reduced_gradients
-from ..kernels.registry import OUT, Backward, ElementwiseOp, KernelOp, Op, Rule
-from ..kernels.unbroadcast import unbroadcast
 from ..kernels.views import as_strided
-from . import grad_mode
 from .hooks import Hooks, RemovableHandle, add_hook
 from .saved_attributes import SavedAttributes
 from .variable import CLASSES, Edge, Variable, describe, wrap
@@ -42,8 +34,7 @@ _INFERENCE = (
 )
 FIRST_OF_ALL = 1 << 62  # sequence numbers of AccumulateGrad, downwards: they run as soon as they are ready
 
-_naming = fork_safe_lock()
-_sequence = itertools.count()
+sequence_numbers = itertools.count()
 _accumulate_sequence = itertools.count(FIRST_OF_ALL, -1)
 
 
@@ -74,7 +65,7 @@ class Node(SavedAttributes):
         self.saved = saved
         self.device = device
         self.hooks: Hooks | None = None
-        self.sequence = next(_sequence)
+        self.sequence = next(sequence_numbers)
         if outputs != 1:
             self.outputs = outputs
 
@@ -186,7 +177,7 @@ def saved_versions(saved: Iterable[Any]) -> list[int]:
     return versions
 
 
-def _variable(array: Array, device: Any, edge: Edge | None) -> Any:
+def saved_variable(array: Array, device: Any, edge: Edge | None) -> Any:
     """A saved array as a tensor with its place in the graph."""
     if edge is None:
         return wrap(array, device)
@@ -196,471 +187,6 @@ def _variable(array: Array, device: Any, edge: Edge | None) -> Any:
     return wrap(array, device, edge)
 
 
-_NUMBERS = {bool: bool_, int: int64, float: float64, complex: complex128}
-
-
-def _number_tensor(value: Any, device: Any) -> Any:
-    """A Python number that a node saved as the 0-d tensor it stands for."""
-    array = cpu.empty((), _NUMBERS[type(value)].numpy)
-    cpu.fill(array, value)
-    return wrap(array, device)
-
-
-# ---------------------------------------------------------------------------------------------------- elementwise
-class Recorder:
-    """How an elementwise op is recorded for one choice of dtypes, of numbers among its inputs, and of wanted gradients.
-
-    Attributes:
-        saves: indices of what a node keeps: inputs, or `OUT`.
-        keeps: for a binary op, `saves` as bits: 1 and 2 for the inputs, 4 for the result.
-        routes: for each input None, "pass", or the index of the output of the gradient kernel.
-    """
-
-    def __init__(self, op: ElementwiseOp, mask: int, dtype: Any, pattern: str) -> None:
-        self.op = op
-        self.mask = mask
-        self.dtype = dtype
-        backward = op.backward(mask)
-        rules = [op.tensor_rules.get(name) for name in op.inputs]
-        self.rules: list[Rule | None] = [r if mask >> i & 1 else None for i, r in enumerate(rules)]
-        read = set(backward.saved)
-        for i, rule in enumerate(self.rules):
-            if rule is None and mask >> i & 1:
-                read |= set(op.backward(1 << i).saved)
-            elif rule is not None:
-                read |= {index_of(op, n) for n in rule.reads if n != "g"}
-        self.saves = tuple(sorted(read, key=lambda i: (i == OUT, i)))
-        self.routes = tuple(backward.routes)
-        self.keeps = sum(1 << (i if i != OUT else 2) for i in self.saves) if len(op.inputs) == 2 else -1
-        self.backward = backward
-        self.kernel_reads = tuple(self.saves.index(i) for i in backward.saved)
-        self.reads_all = self.kernel_reads == tuple(range(len(self.saves)))
-        self.pattern = "v" + "".join("v" if i == OUT else pattern[i] for i in backward.saved)
-        self.has_kernel = backward.op is not None
-        self.passes = "pass" in self.routes
-        self.run: Any = None  # the compiled kernel, where it gives all the gradients from all that is saved
-        self._compiled: Any = None
-
-    def compile(self) -> Any:
-        """Compile the flat gradient kernel (CPU): a function of the gradient and of what it reads of the saved values."""
-        if self._compiled is not None:
-            return self._compiled
-        op = self.backward.op
-        assert op is not None
-        routes = tuple(None if r == "pass" else r for r in self.routes)
-        self._compiled = cpu.gradient_runner(op.scalar, self.dtype, self.pattern, routes)
-        if self.reads_all and not self.passes:
-            self.run = self._compiled
-        return self._compiled
-
-
-def index_of(op: ElementwiseOp, name: str) -> int:
-    """The index of what a gradient names, among the op's inputs, or `OUT`."""
-    return OUT if name == "out" else op.inputs.index(name)
-
-
-class ElementwiseNode(Node):
-    """A node of an elementwise op.
-
-    `saved` holds arrays and numbers. `versions` is None when all the arrays were at version 0, as nearly always. `meta` is
-    None when all arrays are flat and alike, else each input's (shape, dtype).
-    """
-
-    __slots__ = ("meta", "recorder")
-
-    recorder: Recorder
-    meta: Any
-
-    @property
-    def operands(self) -> Sequence[int]:
-        """See `Node.operands`."""
-        op = self.op
-        return [i for i, n in enumerate(op.inputs) if n not in op.plain and op.scalar.kinds.get(n) != "bool"]
-
-    def saved_names(self) -> Iterable[str]:
-        """See `SavedAttributes.saved_names`."""
-        wanted = sum(1 << i for i in self.operands)
-        read = {*self.op.backward(wanted).saved, *self.recorder.saves}
-        return [self._name(i) for i in sorted(read, key=lambda i: (i < 0, abs(i)))]
-
-    def _name(self, index: int) -> str:
-        if index >= 0:
-            return self.op.inputs[index]
-        return "out" if self.outputs == 1 else f"out{OUT - index}"
-
-    def saved_value(self, name: str) -> Any:
-        """See `SavedAttributes.saved_value`."""
-        value = {self._name(i): v for i, v in self.tensors_by_index().items()}.get(name)
-        is_operand = name in self.op.inputs and self.op.inputs.index(name) in self.operands
-        return _number_tensor(value, self.device) if is_operand and type(value) in _NUMBERS else value
-
-    def saved_key(self, name: str) -> int | None:
-        """See `SavedAttributes.saved_key`."""
-        names = [self._name(i) for i in self.recorder.saves]
-        return names.index(name) if name in names else None
-
-    def tensor_to_pack(self, key: int) -> Any:
-        """See `SavedAttributes.tensor_to_pack`."""
-        index = self.recorder.saves[key]
-        value = (self.saved or self.packed.values)[key]
-        return wrap(value, self.device) if index < 0 else _variable(value, self.device, self.edges[index])
-
-    def _check_versions(self) -> None:
-        versions = self.__dict__.get("versions") or [0] * len(self.saved)
-        for index, value, version in zip(self.recorder.saves, self.saved, versions, strict=True):
-            if isinstance(value, Array) and value.version != version:
-                raise_modified(value, version, self._producer(index), index < 0)
-
-    def _producer(self, index: int) -> str | None:
-        """The name of the node that made a saved array."""
-        if index < 0:
-            return self.name()
-        edge = self.edges[index]
-        return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
-
-    def _unpack(self) -> Any:
-        saved = self.saved
-        if saved is None:
-            return self.open_packed()
-        for value in saved:
-            if value.__class__ is Array and value._storage is not None and value._storage.version:
-                self._check_versions()
-        return saved
-
-    def apply(self, g: Any, graph: bool) -> Sequence[Any]:
-        """Gradients for each input; see `Node.apply`."""
-        if g is None:
-            return (None,) * len(self.edges)
-        if graph:
-            return self._apply_tensors(g)
-        recorder = self.recorder
-        saved = self.saved
-        if saved is None:
-            saved = self.open_packed()
-        else:
-            for value in saved:  # `_unpack`, written out
-                if value.__class__ is Array and value._storage is not None and value._storage.version:
-                    self._check_versions()
-        if recorder.run is not None and self.meta is None and g.flat is not None:
-            return recorder.run(g, saved)
-        return self._apply_general(g, saved)
-
-    def _apply_general(self, g: Array, saved: Any) -> Sequence[Any]:
-        """Any layout, broadcasting, casting, and gradients that are `g` itself."""
-        recorder = self.recorder
-        if not recorder.reads_all:
-            saved = [saved[i] for i in recorder.kernel_reads]
-        if not recorder.has_kernel:
-            results: Sequence[Any] = (None,) * len(self.edges)
-        elif self.meta is None and g.flat is not None:
-            results = recorder.compile()(g, saved)
-        else:
-            results = self._run(recorder.backward, [g, *saved])
-        if recorder.passes:
-            g.shared = True
-            results = [g if route == "pass" else result for route, result in zip(recorder.routes, results, strict=True)]
-        if self.meta is not None:
-            return [None if r is None else unbroadcast(r, *m) for r, m in zip(results, self.meta, strict=True)]
-        return results
-
-    def _run(self, backward: Backward, inputs: Sequence[Any]) -> Sequence[Array | None]:
-        """Gradients for each input, in the shape of the arriving ones, or summed to the input's where the kernel can."""
-        assert backward.op is not None
-        function, dtype, first = backward.op.scalar, self.recorder.dtype, inputs[0]
-        loops = backend(first.device)
-        outs = None
-        if loops is cpu and self.meta is not None:
-            shapes = {r: m[0] for r, m in zip(backward.routes, self.meta, strict=True) if isinstance(r, int)}
-            outs = reduced_gradients(function, dtype, inputs, [shapes[r] for r in sorted(shapes)])
-        if outs is None:
-            outs = [loops.empty(first.shape, dtype, first.device) for _ in range(function.outputs)]
-            loops.map(function, dtype, inputs, outs)
-        return [outs[r] if isinstance(r, int) else None for r in backward.routes]
-
-    def tensors_by_index(self) -> dict[int, Any]:
-        """What is saved, under its index, with its place in the graph."""
-        values = {}
-        for index, value in zip(self.recorder.saves, self._unpack(), strict=True):
-            edge = (self, OUT - index) if index < 0 else self.edges[index]
-            values[index] = _variable(value, self.device, edge) if isinstance(value, Array) else value
-        return values
-
-    def _apply_tensors(self, g: Any) -> Sequence[Any]:
-        recorder = self.recorder
-        values = self.tensors_by_index()
-        results: list[Any] = []
-        for i, (route, rule) in enumerate(zip(recorder.routes, recorder.rules, strict=True)):
-            if route is None:
-                results.append(None)
-                continue
-            if rule is not None:
-                result = rule.function(*[g if n == "g" else values[index_of(recorder.op, n)] for n in rule.reads])
-            else:
-                # One op for each gradient: ops of one output are all that the graph has to record.
-                single = recorder.op.backward(1 << i)
-                result = g if single.op is None else single.op(g, *(values[j] for j in single.saved))
-            if self.meta is not None:
-                result = unbroadcast_tensor(result, *self.meta[i])
-            results.append(result)
-        return results
-
-
-def unbroadcast_tensor(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """`unbroadcast` on tensors, recorded."""
-    if tuple(g.shape) != shape:
-        g = g.sum_to_size(shape)
-    if g._array.dtype != dtype:
-        g = g._to_numpy_dtype(dtype)
-    return g
-
-
-def elementwise_node(
-    cls: type[Any],
-    recorder: Recorder,
-    edges: tuple[Edge | None, ...],
-    saved: Any,
-    device: Any,
-    new: Any = object.__new__,
-) -> Any:
-    """A new node of an elementwise op; a function, since a call of the class takes a third longer."""
-    node = new(cls)
-    node.edges = edges
-    node.saved = saved
-    node.device = device
-    node.sequence = next(_sequence)
-    node.recorder = recorder
-    node.hooks = None
-    node.meta = None
-    return node
-
-
-# ---------------------------------------------------------------------------------------------------- other ops
-class SavePlan:
-    """What nodes of an op with kernels of its own keep, for one choice of inputs that need gradients.
-
-    Each list pairs a name that a gradient reads with the number of the input, output or attribute it stands for.
-    """
-
-    def __init__(self, op: Op, mask: int) -> None:
-        self.inputs: list[tuple[str, int]] = []
-        self.outputs: list[tuple[str, int]] = []
-        self.attributes: list[tuple[str, int]] = []
-        self.shapes: list[tuple[str, int]] = []
-        self.metas: list[tuple[str, int]] = []
-        self.strides: list[tuple[str, int]] = []
-        self.offsets: list[tuple[str, int]] = []
-        attributes = list(op.attributes)
-        for name in _read_names(op, mask):
-            if name in attributes:
-                self.attributes.append((name, attributes.index(name)))
-            elif name in op.inputs:
-                self.inputs.append((name, op.inputs.index(name)))
-            elif name.endswith("_shape"):
-                self.shapes.append((name, op.inputs.index(name.removesuffix("_shape"))))
-            elif name.endswith("_strides"):
-                self.strides.append((name, op.inputs.index(name.removesuffix("_strides"))))
-            elif name.endswith("_offset") and op.is_view:
-                self.offsets.append((name, op.inputs.index(name.removesuffix("_offset"))))
-            elif name.endswith("_meta"):
-                self.metas.append((name, op.inputs.index(name.removesuffix("_meta"))))
-            else:
-                self.outputs.append((name, int(name.removeprefix("out") or 0)))
-
-
-def _read_names(op: Op, mask: int) -> list[str]:
-    names: dict[str, None] = {}
-    for i, name in enumerate(op.inputs):
-        if (op.variadic or mask >> i & 1) and name in op.rules:
-            names |= dict.fromkeys(op.rules[name].reads)
-    if isinstance(op, KernelOp):  # its fused kernel reads no other inputs than the wanted gradients do
-        names |= dict.fromkeys(n for n in op.fused_reads if n not in op.inputs)
-    return [n for n in names if not (n in ("g", "gs") or (n[0] == "g" and n[1:].isdigit()))]
-
-
-def save_plan(op: Op, mask: int) -> SavePlan:
-    """The plan for the inputs whose bits are set in `mask`."""
-    found = op.saved_by_mask.get(mask)
-    if found is None:
-        found = op.saved_by_mask[mask] = SavePlan(op, mask)
-    return found
-
-
-class OpNode(Node):
-    """A node of an op with kernels of its own, or of a view: saved values by the names that its gradients read.
-
-    `saved` maps names to arrays, `facts` to shapes and plain values, which are never freed.
-    """
-
-    __slots__ = ("facts", "needs", "versions")
-
-    def __init__(
-        self,
-        edges: tuple[Edge | None, ...],
-        saved: dict[str, Array],
-        facts: dict[str, Any],
-        device: Any,
-        outputs: int,
-        needs: tuple[bool, ...],
-    ) -> None:
-        self.edges = edges
-        self.saved = saved
-        self.device = device
-        self.hooks = None
-        self.sequence = next(_sequence)
-        if outputs != 1:
-            self.outputs = outputs
-        self.facts = facts
-        self.needs = needs
-        self.versions = saved_versions(saved.values()) if saved else ()
-
-    def _unpack(self) -> dict[str, Array]:
-        saved = self.saved
-        if saved is None:
-            return self.open_packed()
-        for array, version in zip(saved.values(), self.versions, strict=True):
-            if array.version != version:
-                name = next(n for n, a in saved.items() if a is array)
-                raise_modified(array, version, self._producer(name), name.startswith("out"))
-        return saved
-
-    @property
-    def operands(self) -> Sequence[int]:
-        """See `Node.operands`."""
-        op = self.op
-        return super().operands if op.variadic else [i for i, n in enumerate(op.inputs) if n not in op.plain]
-
-    @property
-    def results(self) -> Sequence[int]:
-        """See `Node.results`."""
-        if self.outputs == 1 or self.op.is_view:
-            return range(self.outputs)
-        return [k for k in range(self.outputs) if k not in self.op.non_differentiable_outputs]
-
-    def saved_names(self) -> Iterable[str]:
-        """See `SavedAttributes.saved_names`."""
-        every = (1 << len(self.op.inputs)) - 1
-        return dict.fromkeys([*_read_names(self.op, every), *self.facts])
-
-    def is_fact(self, name: str) -> bool:
-        """See `SavedAttributes.is_fact`."""
-        return name in self.facts or not (name in self.op.inputs or name.startswith("out"))
-
-    def saved_value(self, name: str) -> Any:
-        """See `SavedAttributes.saved_value`."""
-        if self.is_fact(name):
-            return self.facts.get(name)
-        array = self._unpack().get(name)
-        return None if array is None else _variable(array, self.device, self._edge_of(name))
-
-    def saved_key(self, name: str) -> str | None:
-        """See `SavedAttributes.saved_key`."""
-        return name if name in (self.saved or self.packed.values) else None
-
-    def tensor_to_pack(self, key: str) -> Any:
-        """See `SavedAttributes.tensor_to_pack`."""
-        value = (self.saved or self.packed.values)[key]
-        return wrap(value, self.device) if key.startswith("out") else _variable(value, self.device, self._edge_of(key))
-
-    def _edge_of(self, name: str) -> Edge | None:
-        if name.startswith("out"):
-            number = int(name[3:] or 0)
-            return None if number in self.op.non_differentiable_outputs else (self, number)
-        return self.edges[self.op.inputs.index(name)]
-
-    def _producer(self, name: str) -> str | None:
-        edge = self._edge_of(name)
-        return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
-
-    def apply(self, g: Any, graph: bool) -> Sequence[Any]:
-        """Gradients for each input; see `Node.apply`."""
-        if g is None:
-            return (None,) * len(self.edges)
-        op = self.op
-        if not graph and op.is_view and op.inverse_view is not None:
-            return self._apply_inverse(g)
-        grads = [g] if self.outputs == 1 else g
-        if self.outputs > 1 and all(x is None for x in grads):
-            return (None,) * len(self.edges)
-        saved = self._unpack()
-        if graph:
-            tensors = {n: _variable(a, self.device, self._edge_of(n)) for n, a in saved.items()}
-            return self._apply_rules(grads, tensors | self.facts)
-        if not op.is_view and not self._conjugates(grads):
-            fused = op.fused_kernels.get(self.device.type)
-            if fused is not None:
-                return self._apply_fused(fused, g, saved)
-        with grad_mode.no_grad():
-            tensors = {n: wrap(a, self.device) for n, a in saved.items()} | self.facts
-            results = self._apply_rules([None if x is None else wrap(x, self.device) for x in grads], tensors)
-        found = [None if r is None else r._array for r in results]
-        # A rule may hand on its gradient, or what was saved, as it is: then the memory has two owners.
-        for result in found:
-            if result is not None:
-                result.shared = True
-        return found
-
-    def _apply_inverse(self, g: Array) -> Sequence[Array]:
-        """The gradient of a view whose inverse is a view: only the layout changes."""
-        rule = self.op.inverse_view
-        view, attributes = rule.function(*[self.facts[n] for n in rule.reads])
-        result = g.view(*view.layout(g.shape, g.strides, g.offset, *attributes))
-        result.shared = g.shared
-        return (result,)
-
-    def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Array]) -> Sequence[Any]:
-        facts = self.facts
-        values = [saved[n].ndarray if n in saved else facts.get(n) for n in self.op.fused_reads]
-        results = in_float32(fused, [g.ndarray, *values, self.needs])
-        return [None if r is None else cpu.from_host(r) for r in results]
-
-    def _conjugates(self, grads: Sequence[Any]) -> bool:
-        """Whether the rules, written for real numbers, give the conjugates of gradients from conjugates.
-
-        So it is for every holomorphic function (see `kernels/complex_forms.py`); what only moves items needs no conjugates.
-        """
-        op = self.op
-        if op.is_view or op.moves or not op.takes_complex:
-            return False
-        return any(g is not None and FROM_NUMPY[_array_of(g).dtype].is_complex for g in grads)
-
-    def _apply_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
-        if not self._conjugates(grads):
-            return self._apply_real_rules(grads, values)
-        results = self._apply_real_rules([None if g is None else conj(g) for g in grads], values)
-        return [None if r is None else conj(r) for r in results]
-
-    def _apply_real_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
-        op = self.op
-        given = {f"g{i}": g for i, g in enumerate(grads)}
-        given["g"], given["gs"] = grads[0], grads
-        if op.variadic:
-            (rule,) = op.rules.values()
-            return rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads})
-        results: list[Any] = []
-        for name, needed in zip(op.inputs, self.needs, strict=True):
-            if not needed:
-                results.append(None)
-                continue
-            rule = op.rules[name]
-            results.append(rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads}))
-        return results
-
-
-def _array_of(g: Any) -> Array:
-    return g if isinstance(g, Array) else g._array
-
-
-def node_class(op: Op, base: type[Node] | None = None) -> type[Any]:
-    """The node class of an op, named as PyTorch's; `base` is what it derives from when not the usual one."""
-    if op.node_class is None:
-        base = base or (ElementwiseNode if op.elementwise else OpNode)
-        made = type(op.node_name, (base,), {"op": op, "__slots__": (), "__doc__": f"Node of `{op.name}`."})
-        with _naming:
-            op.node_class = op.node_class or made
-    return op.node_class
-
-
-# ---------------------------------------------------------------------------------------------------- leaves
 class AccumulateGrad(Node):
     """The node at a leaf: adds the gradient to `variable.grad`. There is one for each leaf while a graph holds it."""
 
@@ -697,45 +223,8 @@ def _refresh_view(variable: Any) -> None:
     """Give a view whose base was written in place since a history that starts from the base's."""
     view = variable._view
     if view.base.requires_grad:
+        from .history import regenerate_view  # which makes a node of an op, and so needs this module
+
         check_history(variable, indirect=True)
         regenerate_view(variable)
     view.version = variable._array.version
-
-
-def regenerate_view(variable: Any) -> None:
-    """Make a view's history anew: the base's, and from there one `AsStridedBackward0`.
-
-    Where the view shows complex numbers as real ones, or real ones as complex, all is counted in real ones.
-    """
-    view = variable._view
-    base, array = view.base, variable._array
-    edge, source, target = gradient_edge(base), base._array.layout, array.layout
-    joins = splits = False
-    if array.dtype is not base._array.dtype:
-        joins, splits = array.dtype.kind == "c", base._array.dtype.kind == "c"
-    if splits:
-        edge, source = _view_edge(view_as_real, edge, {}, variable._device), view_as_real.layout(*source)
-    if joins:
-        target = view_as_real.layout(*target)
-    facts = dict(zip(("input_shape", "input_strides", "input_offset"), source, strict=True))
-    facts |= dict(zip(("size", "stride", "storage_offset"), target, strict=True))
-    edge = _view_edge(as_strided, edge, facts, variable._device)
-    if joins:
-        edge = _view_edge(view_as_complex, edge, {}, variable._device)
-    move_retained(variable, edge)
-    variable._edge = edge
-    variable._requires_grad = True
-    view.version = array.version
-
-
-def _view_edge(op: Any, edge: Edge | None, facts: dict[str, Any], device: Any) -> Edge:
-    return (node_class(op)((edge,), {}, facts, device, 1, (True,)), 0)
-
-
-def move_retained(variable: Any, edge: Edge) -> None:
-    """Keep a tensor's `retain_grad` with it when an in-place write gives it another node."""
-    if variable._retains_grad and variable._edge is not None:
-        node, number = variable._edge
-        if node.hooks is not None:
-            node.hooks.retaining.pop(number, None)
-        edge[0].get_hooks().retaining[edge[1]] = weakref.ref(variable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import anomaly, mutation, saved_attributes
+from . import anomaly_mode, mutation, saved_attributes
 from .grad_mode import mode
 
 
@@ -19,12 +19,12 @@ def observe(op: Any, inputs: tuple[Any, ...], result: Any, in_place: bool) -> No
     node = _new_node(results, in_place)
     if node is not None:
         observe_node(node)
-    anomaly.check_forward(op, inputs, results)
+    anomaly_mode.check_forward(op, inputs, results)
 
 
 def observe_node(node: Any) -> None:
     """Show the observers of this thread a node that was just made."""
-    anomaly.note_forward(node)
+    anomaly_mode.note_forward(node)
     saved_attributes.pack_node(node)
 
 

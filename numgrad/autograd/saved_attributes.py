@@ -6,6 +6,7 @@ arguments are called.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -59,22 +60,13 @@ class SavedAttributes:
         """A saved array as the tensor that a pack hook is given."""
         raise NotImplementedError
 
-    def _attributes(self) -> dict[str, str]:
-        return {public_name(name): name for name in self.saved_names()}
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(_SAVED) and name.removeprefix(_SAVED) in (attributes := self._attributes()):
-            return self.saved_value(attributes[name.removeprefix(_SAVED)])
-        if name.startswith(_RAW) and name.removeprefix(_RAW) in (attributes := self._attributes()):
-            own = attributes[name.removeprefix(_RAW)]
-            return SavedTensor(lambda pack, unpack: self._register(own, pack, unpack))
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def __dir__(self) -> list[str]:
-        names = []
-        for public, own in self._attributes().items():
-            names += [f"{_SAVED}{public}"] if self.is_fact(own) else [f"{_SAVED}{public}", f"{_RAW}{public}"]
-        return [*super().__dir__(), *names]
+        shown = []
+        for name in self.saved_names():
+            public = public_name(name)
+            shown += [f"{_SAVED}{public}"] if self.is_fact(name) else [f"{_SAVED}{public}", f"{_RAW}{public}"]
+        names = super().__dir__()
+        return [n for n in names if not n.startswith((_SAVED, _RAW))] + [n for n in shown if n in names]
 
     def is_fact(self, name: str) -> bool:
         """Whether a name stands for a plain value rather than for a tensor."""
@@ -87,6 +79,30 @@ class SavedAttributes:
         if key is None:
             raise RuntimeError(NOTHING_SAVED)
         pack_one(self, key, pack, unpack)
+
+
+def saved_properties(op: Any) -> dict[str, property]:
+    """Properties for the nodes of an op: for all that they might save. (`__getattr__` would slow every attribute down.)"""
+    outputs = getattr(op, "outputs", 1)
+    results = ["out"] if outputs == 1 else [f"out{k}" for k in range(outputs)]
+    names = [*op.inputs, *results, *op.attributes, *(f"{name}_shape" for name in op.inputs)]
+    found = {}
+    for name in names:
+        found[f"{_SAVED}{public_name(name)}"] = property(functools.partial(_value, name=name))
+        found[f"{_RAW}{public_name(name)}"] = property(functools.partial(_raw, name=name))
+    return found
+
+
+def _value(node: Any, name: str) -> Any:
+    if name not in node.saved_names():
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '{_SAVED}{public_name(name)}'")
+    return node.saved_value(name)
+
+
+def _raw(node: Any, name: str) -> SavedTensor:
+    if name not in node.saved_names() or node.is_fact(name):
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '{_RAW}{public_name(name)}'")
+    return SavedTensor(lambda pack, unpack: node._register(name, pack, unpack))
 
 
 def public_name(name: str) -> str:

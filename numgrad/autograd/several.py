@@ -12,7 +12,7 @@ from typing import Any
 from ..kernels.array import Array
 from ..kernels.registry import ElementwiseOp
 from ..kernels.unbroadcast import unbroadcast
-from .node import ElementwiseNode, unbroadcast_tensor
+from .elementwise_node import ElementwiseNode, unbroadcast_tensor
 
 
 class SeveralRecorder:

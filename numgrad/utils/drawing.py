@@ -97,7 +97,7 @@ def graph(*outputs: Any, params: Any = None) -> GraphDrawing:
         >>> print(drawing.mermaid.splitlines()[1])
           n0["result<br/>()"]:::result
     """
-    tensors = tuple(outputs[0]) if len(outputs) == 1 and not isinstance(outputs[0], Tensor) else outputs
+    tensors = tuple(outputs[0]) if len(outputs) == 1 and isinstance(outputs[0], (list, tuple)) else outputs
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise TypeError(f"graph() draws the graph behind tensors, not behind {type(tensor).__name__}")

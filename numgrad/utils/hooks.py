@@ -1,5 +1,5 @@
-"""Handles of hooks, under PyTorch's path."""
+"""Handles and marks of hooks, under PyTorch's path."""
 
-from ..autograd.hooks import RemovableHandle
+from ..autograd.hooks import RemovableHandle, unserializable_hook
 
-__all__ = ["RemovableHandle"]
+__all__ = ["RemovableHandle", "unserializable_hook"]

@@ -130,6 +130,8 @@ with ag.graph.allow_mutation_on_saved_tensors(): x = leaf(); y = x * 1; z = y * 
 """
 
 HANDLES = """
+import pickle⏎x = leaf(); x.register_hook(print); pickle.dumps(x)
+import pickle⏎from REL.utils.hooks import unserializable_hook⏎@unserializable_hook⏎def f(g): pass⏎x = leaf(); x.register_hook(f); out = pickle.loads(pickle.dumps(x))
 x = leaf()⏎with x.register_hook(lambda g: g * 10): x.sum().backward()⏎x.sum().backward(); out = x.grad
 from REL.utils.hooks import RemovableHandle⏎h = leaf().register_hook(lambda g: g); out = isinstance(h, RemovableHandle), type(h).__name__
 M⏎with m.register_forward_hook(lambda m, i, o: o * 0): a = m(torch.ones(2))⏎out = a, m(torch.ones(2))
