@@ -117,7 +117,10 @@ class DualLevel(Level):
         several = isinstance(results, tuple)
         found = results if several else (results,)
         derivatives = jvp(op, primals, tangents, attributes, found)
-        made = tuple(r if t is None else self.dual(r, t) for r, t in zip(found, derivatives, strict=True))
+        made = tuple(
+            r if t is None or not r._differentiable() else self.dual(r, t)
+            for r, t in zip(found, derivatives, strict=True)
+        )
         return made if several else made[0]
 
     def _run_view(self, op: Any, x: Any, attributes: tuple[Any, ...]) -> Any:
@@ -130,9 +133,8 @@ class DualLevel(Level):
 
     def _run_in_place(self, op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
         if out is None or out is not inputs[0]:
-            raise RuntimeError(
-                f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                "arguments has a tangent."
+            raise NotImplementedError(
+                f"Trying to use forward AD with {op.name}_out that does not support it because it is an out= function"
             )
         primals, tangents = zip(*[self.parts(x) for x in inputs], strict=True)
         before = primals[0].clone()
