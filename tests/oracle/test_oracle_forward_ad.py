@@ -88,7 +88,9 @@ x = leaf()⏎with fwAD.dual_level(): d = make(x, t); y = (d ** 3).sum(); out = y
 x = leaf()⏎with fwAD.dual_level(): d = make(x, t); y = (d ** 3).sum(); g, = ag.grad(y, x, create_graph=True); out = [y.detach() for y in unpack(g)]
 x = leaf()⏎with fwAD.dual_level(): d = make(x, t); y = (d ** 3).sum(); out = ag.grad(unpack(y).tangent, x)
 x = leaf(); w = leaf(3.0, 4.0)⏎with fwAD.dual_level(): d = make(x, w); y = (d ** 3).sum(); out = ag.grad(unpack(y).tangent, (x, w))
-x = leaf()⏎with fwAD.dual_level(): d = make(x, t); (d ** 3).sum().backward(); out = x.grad.sum() * 1
+x = leaf()⏎with fwAD.dual_level(): d = make(x, t); (d ** 3).sum().backward(); out = unpack(x.grad)⏎out = out, x.grad
+x = leaf()⏎with fwAD.dual_level(): d = make(x, t); (d ** 3).sum().backward(); (d * 2).sum().backward(); out = unpack(x.grad)
+x = leaf()⏎with fwAD.dual_level(): d = make(x * 1, t); (d ** 3).sum().backward(inputs=[x]); out = unpack(x.grad)
 x = leaf()⏎with fwAD.dual_level(): d = make(x, t); y = d * d; out = y.requires_grad, y.grad_fn, unpack(y)
 w = leaf()⏎with fwAD.dual_level(): d = make(p, t); y = unpack(d * w); out = y.primal, y.tangent.detach(), ag.grad(y.tangent.sum(), w)
 with fwAD.dual_level(): d = make(p, t); out = ag.functional.jacobian(lambda x: x * d, p)
