@@ -201,6 +201,11 @@ def to_numpy(x: Any) -> Any:
     return x._array.ndarray.view()
 
 
+def is_ndarray(value: Any) -> bool:
+    """Whether a value is an ndarray."""
+    return isinstance(value, np.ndarray)
+
+
 def as_operand(value: Any, like: Any, alone: bool = False) -> Any:
     """A NumPy scalar as a Python number, an ndarray as a tensor beside `like`; NotImplemented for anything else.
 

@@ -56,6 +56,7 @@ class Tensor(Variable):
     """
 
     __slots__ = ()
+    __module__ = "numgrad"  # where users find it, as texts that name the class say
     __array_ufunc__ = None  # ndarray * tensor then calls Tensor.__rmul__
     __hash__ = object.__hash__
 
