@@ -17,7 +17,7 @@ from .autograd.inplace import check_writable, rebase
 from .autograd.node import Recorder, elementwise_node, gradient_edge, node_class, save_plan, saved_versions
 from .autograd.observers import before_write, observe
 from .autograd.several import SeveralNode, SeveralRecorder
-from .autograd.tracing import innermost, run_at
+from .autograd.tracing import innermost, noted, run_at
 from .autograd.variable import CLASSES, Creation, ViewInfo, wrap, wrap_new
 from .autograd.watch import watching
 from .device import PLAIN, device
@@ -462,8 +462,15 @@ def _input_meta(inputs: tuple[Any, ...], operands: list[Any], shape: Any, comput
 def _view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     """Run a view op: a new tensor over the same storage."""
     array = x._array
-    if mode.levels and array.__class__ is not Array:
-        return run_at(array.level, op, (x,), attributes)
+    if mode.levels:
+        if array.__class__ is not Array:
+            return run_at(array.level, op, (x,), attributes)
+        return noted(_plain_view(op, x, attributes))
+    return _plain_view(op, x, attributes)
+
+
+def _plain_view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
+    array = x._array
     result = array.view(*op.layout(array.shape, array.strides, array.offset, *attributes))
     edge = gradient_edge(x) if x._requires_grad or x._view is not None else None
     base = x if x._view is None else x._view.base

@@ -309,6 +309,8 @@ class Tensor(Variable):
     @property
     def data(self) -> Any:
         """The same memory as a tensor outside the graph. Writes through it are not seen by autograd's checks."""
+        if self._array.__class__ is not Array:
+            return self.detach()
         old = self._array
         storage = Storage(old.storage.buffer, old.storage.device)
         return wrap(Array(storage, old.dtype, old.shape, old.strides, old.offset, old.flat), self._device)

@@ -78,6 +78,8 @@ with fwAD.dual_level(): x = torch.ones(2); x.add_(make(p, t)); out = unpack(x)
 with fwAD.dual_level(): x = torch.ones(3); x[1:] = make(p, t); out = unpack(x)
 with fwAD.dual_level(): x = torch.ones(3); x[1:].mul_(make(p, t)); out = unpack(x)
 with fwAD.dual_level(): x = torch.ones(2, 2); x[:, 1] = make(p, t); out = unpack(x.sum(0)), unpack(x.t())
+with fwAD.dual_level(): x = torch.ones(3); v = x[1:]; w = x[:2]; x[1:] = make(p, t); out = unpack(x), unpack(v), unpack(w * 2)
+with fwAD.dual_level(): x = torch.ones(2, 2); v = x.t(); x.mul_(make(p, t)); out = unpack(x), unpack(v), unpack(v[0])
 with fwAD.dual_level(): d = make(p, t); torch.mul(d, 2, out=torch.zeros(2))
 with fwAD.dual_level(): x = leaf(); d = make(x, t); d.mul_(2)
 with fwAD.dual_level(): x = leaf(); d = make(x * 1, t); d.mul_(2); out = [y.detach() for y in unpack(d)], d.grad_fn
