@@ -16,11 +16,22 @@ from typing import Any
 
 import numpy as np
 
-from . import activations, arithmetic, comparison, draws, elementary, extrema, movement, scalar_ir, special
+from . import (
+    activations,
+    arithmetic,
+    combined,
+    comparison,
+    draws,
+    elementary,
+    logic,
+    movement,
+    scalar_ir,
+    selecting,
+)
 from .arithmetic import where
 from .array import Array
 from .complex_numbers import angle, conj, conj_physical, sgn
-from .registry import ElementwiseOp, Op, Rule, make_rule
+from .registry import ElementwiseOp, Rule, make_rule
 
 
 class ComplexForm:
@@ -65,11 +76,6 @@ def complex_form(
 ) -> None:
     """Give an op a complex form with gradients of its own."""
     _declare(op, kernel, result, _as_rules(op, rules))
-
-
-def refused(op: Op, kind: type[Exception], text: str) -> None:
-    """Say with which error an op refuses complex numbers, where PyTorch's is not the usual one; `{}` is the dtype."""
-    op.complex_error = (kind, text)
 
 
 def _as_rules(op: ElementwiseOp, functions: dict[str, Callable[..., Any]]) -> dict[str, Rule]:
@@ -129,6 +135,20 @@ def _power_by_exponent(g: Any, input: Any, exponent: Any, out: Any) -> Any:
     return g * where(_is_zero_power(input, exponent), 0, out * (input + g.new_zeros(())).log())
 
 
+def _masked(input: np.ndarray, mask: np.ndarray, value: np.ndarray) -> np.ndarray:
+    return np.where(mask, value, input)
+
+
+def _lerp(input: np.ndarray, end: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    step = end - input
+    return np.where(np.abs(weight) < 0.5, input + weight * step, end - step * (1 - weight))
+
+
+def _isclose(x: np.ndarray, y: np.ndarray, rtol: np.ndarray, atol: np.ndarray, equal_nan: np.ndarray) -> np.ndarray:
+    near = np.isfinite(x) & np.isfinite(y) & (np.abs(x - y) <= atol.real + np.abs(rtol.real * y))
+    return near | (x == y) | (equal_nan & np.isnan(x) & np.isnan(y))
+
+
 _op: ElementwiseOp
 _kernel: Any
 for _op, _kernel in (
@@ -168,16 +188,33 @@ holomorphic(arithmetic.sub_scaled, lambda input, other, alpha: input - alpha * o
 for _op in (arithmetic.power, arithmetic.power_tensor, arithmetic.power_scalar):
     holomorphic(_op, np.power, input=_power_by_base, exponent=_power_by_exponent)
 
+for _op in (selecting.masked_fill, selecting.masked_fill_tensor):
+    complex_form(
+        _op,
+        _masked,
+        input=lambda g, mask: g.masked_fill(mask, 0),
+        value=lambda g, mask: g.masked_fill(mask.logical_not(), 0),
+    )
+for _op in (combined.lerp, combined.lerp_tensor):
+    holomorphic(_op, _lerp)
+holomorphic(combined.addcmul, lambda input, first, second, value: input + value * first * second)
+holomorphic(combined.addcdiv, lambda input, first, second, value: input + value * (first / second))
+holomorphic(combined.ldexp, lambda input, other: input * np.power(2, other), input=lambda g, other: g * 2**other)
+
 complex_form(arithmetic.absolute, np.abs, "real", input=lambda g, input: g * sgn(input))
 complex_form(comparison.eq, np.equal, "bool")
 complex_form(comparison.ne, np.not_equal, "bool")
-refused(
-    arithmetic.sign,
-    NotImplementedError,
-    "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
-)
-for _op in (arithmetic.maximum, arithmetic.minimum):
-    refused(_op, RuntimeError, f"{_op.name} not implemented for complex tensors.")
+for _op, _kernel in (
+    (logic.isnan, np.isnan),
+    (logic.isinf, np.isinf),
+    (logic.isfinite, np.isfinite),
+    (logic.isclose, _isclose),
+    (logic.logical_and, np.logical_and),
+    (logic.logical_or, np.logical_or),
+    (logic.logical_xor, np.logical_xor),
+    (logic.logical_not, np.logical_not),
+):
+    complex_form(_op, _kernel, "bool")
 
 # ---------------------------------------------------------------------------------------------------- complex numbers
 complex_form(conj, np.conjugate, input=lambda g: conj(g))
@@ -203,7 +240,21 @@ def _sign_of(x: np.ndarray) -> np.ndarray:
 complex_form(angle, np.angle, "real", input=_angle_gradient)
 complex_form(sgn, _sign_of, input=_sgn_gradient)
 
+
 # ---------------------------------------------------------------------------------------------------- functions
+def _sinc_gradient(g: Any, input: Any) -> Any:
+    at_zero = input == 0
+    safe = where(at_zero, 1, input)
+    x = safe * math.pi
+    return where(at_zero, 0, g * ((x * x.cos() - x.sin()) / (x * safe)))
+
+
+def _logaddexp(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    larger, smaller = np.where(x.real >= y.real, x, y), np.where(x.real >= y.real, y, x)
+    found = larger + np.log1p(np.exp(smaller - larger))
+    return np.where((x == y) & np.isinf(x.real), x, found)
+
+
 for _op, _kernel in (
     (elementary.exp, np.exp),
     (elementary.exp2, lambda x: np.exp(x * x.dtype.type(math.log(2)))),
@@ -233,15 +284,5 @@ for _op, _kernel in (
     holomorphic(_op, _kernel, **_given)
 
 holomorphic(activations.silu, lambda x: x / (1 + np.exp(-x)), input=activations.silu.tensor_rules["input"].function)
-for _op in (special.erf, special.erfc, special.erfinv):
-    refused(_op, NotImplementedError, f"\"{_op.name}_vml_cpu\" not implemented for '{{}}'")
-refused(activations.relu, NotImplementedError, "clamp is not supported for complex types")
-for _reduction, _name in (
-    (extrema.max_all, "max_all"),
-    (extrema.min_all, "min_all"),
-    (extrema.amax, "max_values_cpu"),
-    (extrema.amin, "min_values_cpu"),
-):
-    refused(_reduction, NotImplementedError, f"\"{_name}\" not implemented for '{{}}'")
-for _reduction in (extrema.argmax, extrema.argmin):
-    refused(_reduction, RuntimeError, f"{_reduction.name}(): does not support complex input")
+holomorphic(elementary.sinc, np.sinc, input=_sinc_gradient)
+holomorphic(combined.logaddexp, _logaddexp)

@@ -91,6 +91,16 @@ def _(g: Any) -> Any:
 )
 def view_as_complex(shape: Shape, strides: Shape, offset: int) -> Layout:
     """Pairs of real numbers, which the last dimension holds side by side, as complex ones."""
+    if not shape:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if strides[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s % 2 for s in strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if offset % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     return shape[:-1], tuple(s // 2 for s in strides[:-1]), offset // 2
 
 

@@ -119,11 +119,12 @@ def _(start: float, end: float, steps: int, dtype: str, device: str) -> Array:
 
 def _spaced(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     """Counted from both ends to the middle, as PyTorch does, so that both are exact."""
-    if dtype.kind != "f":
+    whole = dtype.kind in "iub"
+    if whole:
         start, end = int(start), int(end)
     if steps == 1:
         return np.asarray([start]).astype(dtype)
-    exact = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    exact = np.dtype(np.float64) if whole else dtype
     index = np.arange(steps)
     step = exact.type((end - start) / max(steps - 1, 1))
     forth = exact.type(start) + step * index.astype(exact)
@@ -143,9 +144,10 @@ def logspace(*, start, end, steps, base, dtype, device):
 @logspace.kernel("cpu")
 @logspace.kernel("cuda")
 def _(start: float, end: float, steps: int, base: float, dtype: str, device: str) -> Array:
-    if np.dtype(dtype).kind != "f":
+    kind = np.dtype(dtype).kind
+    if kind in "iub":
         start, end = int(start), int(end)
-    exponents = _spaced(start, end, steps, np.dtype(np.float64))
+    exponents = _spaced(start, end, steps, np.dtype(np.complex128 if kind == "c" else np.float64))
     with np.errstate(all="ignore"):
         values = (base**exponents).astype(dtype)
     return backend(device).from_host(values, device)

@@ -27,6 +27,7 @@ from .folds import (
 )
 from .reductions import COUNT
 from .registry import Sample, op
+from .scatter import gather
 
 # ---------------------------------------------------------------------------------------------------- loops
 _BITS = """
@@ -410,31 +411,10 @@ def _scatter_along(g: np.ndarray, indices: np.ndarray, dim: int, shape: Shape, k
 
 
 @value_selecting_reduction_backward.grad("g")
-def _(g, indices, dim, shape, keepdim):
-    return select_along(g, indices, dim=dim, keepdim=keepdim)
-
-
-@op(
-    samples=[Sample(((2, 3), [2, 0]), {"dim": 1, "keepdim": False})],
-    reference=lambda x, index, dim, keepdim: np.take_along_axis(x, index[:, None], dim)[:, 0],
-    linear="jointly",
-)
-def select_along(input, indices, *, dim, keepdim):
-    """The items of `input` at `indices` along `dim`, one for each remaining position."""
-
-
-@select_along.kernel("cpu")
-def _(input: np.ndarray, indices: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
-    if not input.shape:
-        return input.copy()
-    index = indices if keepdim else np.expand_dims(indices, dim)
-    found = np.take_along_axis(input, index.astype(np.int64), dim)
-    return found if keepdim else np.squeeze(found, dim)
-
-
-@select_along.grad("input")
-def _(g, indices, input_shape, dim, keepdim):
-    return value_selecting_reduction_backward(g, indices, dim=dim, shape=input_shape, keepdim=keepdim)
+def _(g, indices, dim, keepdim):
+    if keepdim or not g.dim():
+        return gather(g, indices, dim=dim)
+    return gather(g, indices.unsqueeze(dim), dim=dim).squeeze(dim)
 
 
 @op(

@@ -138,6 +138,7 @@ def _index_reference(x: np.ndarray, positions: np.ndarray, dims: Shape) -> np.nd
     ],
     reference=_index_reference,
     plain=("positions",),
+    moves=True,
 )
 def index(input, positions, *, dims):
     """Items at `positions` of the dimensions `dims`, counted as one."""
@@ -201,6 +202,7 @@ def _put_reference(x: Any, positions: Any, values: Any, dims: Shape, accumulate:
     keeps_layout=True,
     takes_expanded=True,
     plain=("positions",),
+    takes_complex=True,
 )
 def index_put(input, positions, values, *, dims, accumulate=False):
     """`input` with `values` (broadcast) written, or added, at `positions` of the dimensions `dims`."""
@@ -227,6 +229,7 @@ def _(g, positions, values_shape, dims):
     reference=lambda g, positions, shape, dims: _put_reference(np.zeros(shape, g.dtype), positions, g, dims, True),
     node="IndexPutImplBackward0",
     plain=("positions",),
+    takes_complex=True,
 )
 def index_backward(g, positions, *, shape, dims):
     """Zeros of `shape` with `g` added at positions: the gradient of `index`."""

@@ -244,36 +244,42 @@ def scatter_view(g: Any, shape: Shape, layout: Layout) -> Array:
 def as_strided_backward(g, *, shape, strides, layout):
     """Gradient of `as_strided`: items of `g` are added where `layout` reads one element several times.
 
-    `shape` and `strides` are the input's, `layout` is relative to its first item. Where the input itself shows one
-    element several times (an expanded tensor), each of its items receives an equal share.
+    `shape` and `strides` are the input's, `layout` is relative to its first item and may begin before it. What it reads
+    beside the input's items is lost. Where the input itself shows one element several times (an expanded tensor), each of
+    its items receives an equal share.
     """
 
 
 @as_strided_backward.kernel("cpu")
 def _(g: np.ndarray, shape: Shape, strides: Shape, layout: Layout) -> np.ndarray:
     size, stride, offset = layout
-    extent = max(storage_extent(layout), storage_extent((shape, strides, 0)))
+    start, extent = _memory(shape, strides, layout)
     memory = np.zeros(extent, g.dtype)
-    np.add.at(memory, _elements(size, stride) + offset, g)
-    read = _elements(shape, strides)
+    np.add.at(memory, _elements(size, stride) + (offset - start), g)
+    read = _elements(shape, strides) - start
     counts = np.zeros(extent, np.int64)
     np.add.at(counts, read, 1)
     return memory[read] / counts[read].astype(g.dtype)
 
 
 @as_strided_backward.grad("g")
-def _(g, strides, layout):
+def _(g, shape, strides, layout):
     # The adjoint: what arrives for the items that show one element is averaged, then read through the layout.
-    repeated = tuple(d for d, n in enumerate(g.shape) if n > 1 and strides[d] == 0)
-    if repeated:
-        g = g.mean(repeated, True)
-    if not _keeps_apart(g.shape, strides):
-        raise NotImplementedError(
-            "as_strided of a tensor whose own items overlap is not twice differentiable: clone() that tensor first"
-        )
     size, stride, offset = layout
-    dense = to_strides(g, strides=strides)
-    return dense.as_strided(size, stride, offset + dense.storage_offset())
+    start, extent = _memory(shape, strides, layout)
+    memory = {"shape": (extent,), "strides": (1,), "layout": (shape, strides, -start)}
+    total = as_strided_backward(g, **memory)
+    if not _keeps_apart(shape, strides):
+        counts = as_strided_backward(g.new_ones(shape), **memory)
+        total = total / counts.masked_fill(counts == 0, 1)
+    return total.as_strided(size, stride, offset - start)
+
+
+def _memory(shape: Shape, strides: Shape, layout: Layout) -> tuple[int, int]:
+    """The part of a storage that an input and a layout touch: its first element, from the input's first item, and extent."""
+    size, stride, offset = layout
+    start = min(0, offset)
+    return start, max(storage_extent((shape, strides, -start)), storage_extent((size, stride, offset - start)))
 
 
 def _keeps_apart(shape: Shape, strides: Shape) -> bool:

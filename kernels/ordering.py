@@ -1,4 +1,4 @@
-"""Items in order: sort, topk, kthvalue, median, mode; items picked along a dimension and added back; unique.
+"""Items in order: sort, topk, kthvalue, median, mode; unique.
 
 NaN counts as the largest item, as in PyTorch. Of equal items those that came first stay first.
 """
@@ -11,58 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .array import Shape
 from .cpu import loop
 from .extrema import value_selecting_reduction_backward
 from .registry import KernelOp, Sample, op
 
 _FEW = 64  # up to so many items topk keeps in order while it walks a row
-
-
-# ---------------------------------------------------------------------------------------------------- picking
-@op(
-    samples=[Sample(((2, 3), [[2, 0, 2], [1, 1, 0]]), {"dim": 1}), Sample(((3, 2), [[2, 0]]), {"dim": 0})],
-    reference=lambda x, indices, dim: np.take_along_axis(x, indices, dim),
-)
-def pick_along(input, indices, *, dim):
-    """The items of `input` at `indices` along `dim`, as many as there are indices; one may be picked several times."""
-
-
-@pick_along.kernel("cpu")
-def _(input: np.ndarray, indices: np.ndarray, dim: int) -> np.ndarray:
-    return input.copy() if not input.shape else np.take_along_axis(input, indices, dim)
-
-
-@pick_along.grad("input")
-def _(g, indices, input_shape, dim):
-    return add_along(g, indices, dim=dim, shape=input_shape)
-
-
-def _added(g: np.ndarray, indices: np.ndarray, dim: int, shape: Shape) -> np.ndarray:
-    out = np.zeros(shape, g.dtype)
-    if not shape:
-        out[...] = g
-        return out
-    where: list[Any] = list(np.indices(indices.shape, sparse=True))
-    where[dim] = indices
-    np.add.at(out, tuple(where), g)
-    return out
-
-
-@op(
-    samples=[Sample(((2, 3), [[2, 0, 2], [1, 1, 0]]), {"dim": 1, "shape": (2, 4)})],
-    reference=_added,
-)
-def add_along(g, indices, *, dim, shape):
-    """Zeros of `shape` with the items of `g` added at `indices` along `dim`."""
-
-
-add_along.kernel("cpu")(_added)
-
-
-@add_along.grad("g")
-def _(g, indices, dim):
-    return pick_along(g, indices, dim=dim)
 
 
 # ---------------------------------------------------------------------------------------------------- sort

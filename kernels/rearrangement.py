@@ -1,19 +1,19 @@
-"""Items in other places: flip, roll, repeat, tril, triu, diagonals, trace."""
+"""Items in other places: flip, roll, repeat, tril, triu, copies of diagonals, trace."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from .array import Shape
 from .registry import Sample, op
+from .views import diag_embed
 
 
 # ---------------------------------------------------------------------------------------------------- flip, roll
 @op(
     samples=[Sample(((2, 3),), {"dims": (1,)}), Sample(((2, 3, 2),), {"dims": (0, 2)})],
     reference=lambda x, dims: np.flip(x, dims),
+    moves=True,
 )
 def flip(input, *, dims):
     """Dimensions in reverse order, as a copy."""
@@ -36,6 +36,7 @@ def _(g, dims):
         Sample(((2, 3),), {"shifts": (2,), "dims": ()}),
     ],
     reference=lambda x, shifts, dims: np.roll(x, shifts, dims or None),
+    moves=True,
 )
 def roll(input, *, shifts, dims):
     """Items moved on along dimensions, those at the end to the beginning; without dimensions along all items."""
@@ -55,6 +56,7 @@ def _(g, shifts, dims):
 @op(
     samples=[Sample(((2, 3),), {"repeats": (2, 1)}), Sample(((3,),), {"repeats": (2, 0, 3)})],
     reference=lambda x, repeats: np.tile(x, repeats),
+    moves=True,
 )
 def repeat(input, *, repeats):
     """The tensor laid side by side `repeats` times in each dimension; there may be more than it has."""
@@ -84,6 +86,7 @@ def _sum_repeats(g: np.ndarray, counts: np.ndarray, dim: int) -> np.ndarray:
 @op(
     samples=[Sample(((2, 3), [2, 0, 1]), {"dim": 1})],
     reference=lambda x, counts, dim: np.repeat(x, counts, dim),
+    moves=True,
 )
 def repeat_items(input, counts, *, dim):
     """Each slice of a dimension as often as `counts` says."""
@@ -99,7 +102,7 @@ def _(g, counts, dim):
     return sum_repeats(g, counts, dim=dim)
 
 
-@op(samples=[Sample(((2, 3), [2, 0, 1]), {"dim": 1})], reference=_sum_repeats)
+@op(samples=[Sample(((2, 3), [2, 0, 1]), {"dim": 1})], reference=_sum_repeats, takes_complex=True)
 def sum_repeats(g, counts, *, dim):
     """Sums of as many slices of a dimension as `counts` says: the gradient of `repeat_items`."""
 
@@ -116,7 +119,7 @@ def _(g, counts, dim):
 _TRIANGLES = [Sample(((3, 4),), {"diagonal": 0}), Sample(((2, 3, 3),), {"diagonal": -1})]
 
 
-@op(samples=_TRIANGLES, reference=lambda x, diagonal: np.tril(x, diagonal))
+@op(samples=_TRIANGLES, reference=lambda x, diagonal: np.tril(x, diagonal), moves=True)
 def tril(input, *, diagonal):
     """Matrices with zeros above a diagonal."""
 
@@ -131,7 +134,7 @@ def _(g, diagonal):
     return tril(g, diagonal=diagonal)
 
 
-@op(samples=_TRIANGLES, reference=lambda x, diagonal: np.triu(x, diagonal))
+@op(samples=_TRIANGLES, reference=lambda x, diagonal: np.triu(x, diagonal), moves=True)
 def triu(input, *, diagonal):
     """Matrices with zeros below a diagonal."""
 
@@ -153,6 +156,7 @@ def _(g, diagonal):
         Sample(((2, 3, 4),), {"offset": -1, "dim1": 2, "dim2": 0}),
     ],
     reference=lambda x, offset, dim1, dim2: np.diagonal(x, offset, dim1, dim2),
+    moves=True,
 )
 def diagonal_copy(input, *, offset, dim1, dim2):
     """The diagonals of two dimensions, which they leave for a last one."""
@@ -165,45 +169,22 @@ def _(input: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
 
 @diagonal_copy.grad("input")
 def _(g, input_shape, offset, dim1, dim2):
-    return diag_embed(g, shape=input_shape, offset=offset, dim1=dim1, dim2=dim2)
+    return diag_embed(g, shape=input_shape, offset_of=offset, dim1=dim1, dim2=dim2)
 
 
-def _diag_embed(g: np.ndarray, shape: Shape, offset: int, dim1: int, dim2: int) -> np.ndarray:
-    out = np.zeros(shape, g.dtype)
-    diagonal: Any = np.diagonal(out, offset, dim1, dim2)
-    diagonal.flags.writeable = True
-    diagonal[...] = g
-    return out
-
-
-@op(
-    samples=[Sample(((3,),), {"shape": (3, 4), "offset": 1, "dim1": 0, "dim2": 1})],
-    reference=_diag_embed,
-)
-def diag_embed(g, *, shape, offset, dim1, dim2):
-    """Zeros of `shape` with the items of the last dimension of `g` on the diagonals of two others."""
-
-
-diag_embed.kernel("cpu")(_diag_embed)
-
-
-@diag_embed.grad("g")
-def _(g, offset, dim1, dim2):
-    return diagonal_copy(g, offset=offset, dim1=dim1, dim2=dim2)
-
-
-@op(samples=[Sample(((3, 3),)), Sample(((2, 4),))], reference=np.trace)
+@op(samples=[Sample(((3, 3),)), Sample(((2, 4),))], reference=np.trace, takes_complex=True)
 def trace(input):
     """The sum of a matrix's diagonal."""
 
 
 @trace.kernel("cpu")
 def _(input: np.ndarray) -> np.ndarray:
-    total = np.trace(input, dtype=np.float64 if input.dtype.kind == "f" else np.int64)
-    return np.asarray(total, input.dtype if input.dtype.kind == "f" else np.int64)
+    if input.dtype.kind in "fc":  # in double precision
+        return np.asarray(np.trace(input, dtype=np.result_type(input.dtype, np.float64)), input.dtype)
+    return np.asarray(np.trace(input, dtype=np.int64))
 
 
 @trace.grad("input")
 def _(g, input_shape):
     diagonal = g.expand(min(input_shape))
-    return diag_embed(diagonal, shape=input_shape, offset=0, dim1=0, dim2=1)
+    return diag_embed(diagonal, shape=input_shape, offset_of=0, dim1=0, dim2=1)

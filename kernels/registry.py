@@ -118,7 +118,8 @@ class Op:
 
     def complex_refusal(self, scalar_name: str) -> Exception:
         """What an op that takes no complex numbers says of those of a dtype, "ComplexFloat" or "ComplexDouble"."""
-        kind, text = self.complex_error or (NotImplementedError, f"\"{self.name}_cpu\" not implemented for '{{}}'")
+        kernel = self.name.partition(".")[0]
+        kind, text = self.complex_error or (NotImplementedError, f"\"{kernel}_cpu\" not implemented for '{{}}'")
         return kind(text.format(scalar_name))
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:

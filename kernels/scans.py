@@ -10,8 +10,8 @@ import numpy as np
 from .arithmetic import where
 from .cpu import loop
 from .movement import cat, stack
-from .ordering import add_along
 from .registry import Sample, op
+from .scatter import scatter_add
 
 _SCANNED = [Sample(((3, 4),), {"dim": 1}), Sample(((2, 3, 2),), {"dim": 1}), Sample(((),), {"dim": 0})]
 
@@ -38,7 +38,7 @@ def _widened(x: np.ndarray) -> np.ndarray:
 
 
 def _total(x: np.ndarray) -> type:
-    return np.float64 if x.dtype.kind == "f" else np.int64
+    return {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64)
 
 
 def _reversed_cumsum(x, dim):
@@ -65,7 +65,7 @@ def cumsum_blocks(x, out, totals):
                     out[b, i, j] = totals[j]
 
 
-@op(samples=_SCANNED, reference=lambda x, dim: np.cumsum(x, dim) if x.shape else x)
+@op(samples=_SCANNED, reference=lambda x, dim: np.cumsum(x, dim) if x.shape else x, takes_complex=True)
 def cumsum(input, *, dim):
     """Sums of the items up to each one along a dimension."""
 
@@ -100,7 +100,7 @@ def cumprod_blocks(x, out, totals):
                     out[b, i, j] = totals[j]
 
 
-@op(samples=_SCANNED, reference=lambda x, dim: np.cumprod(x, dim) if x.shape else x)
+@op(samples=_SCANNED, reference=lambda x, dim: np.cumprod(x, dim) if x.shape else x, takes_complex=True)
 def cumprod(input, *, dim):
     """Products of the items up to each one along a dimension. Its gradient is exact at zeros."""
 
@@ -248,4 +248,4 @@ for _one in (cummax, cummin):
 
     @_one.grad("input")
     def _(g0, out1, input_shape, dim):
-        return add_along(g0, out1, dim=dim, shape=input_shape)
+        return scatter_add(g0.new_zeros(input_shape), out1, g0, dim=dim)

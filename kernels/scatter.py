@@ -63,6 +63,11 @@ def _cropped(x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
     return x[tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))]
 
 
+def _movable(x: np.ndarray) -> np.ndarray:
+    """The same items in a dtype that loops are compiled for."""
+    return x if x.itemsize > 8 else as_bits(x)  # the bits of larger items would be two items
+
+
 def _with_dims(*arrays: np.ndarray) -> list[np.ndarray]:
     """0-d arrays as vectors of one item."""
     return [x if x.shape else x.reshape(1) for x in arrays]
@@ -83,6 +88,7 @@ def _key(index: np.ndarray, dim: int) -> tuple[np.ndarray, ...]:
     ],
     reference=lambda x, index, dim: np.take_along_axis(_cropped(x, index, dim), index, dim),
     plain=("index",),
+    moves=True,
 )
 def gather(input, index, *, dim):
     """`input[..., index[..., i, ...], ...]`: items along `dim`, in the shape of `index`."""
@@ -95,7 +101,7 @@ def _(input: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
         x, where, result = _with_dims(input, index, out)
         where = _checked(where, dim, x.shape[dim])
         source = np.ascontiguousarray(_cropped(x, where, dim))
-        operands = [_blocks(y, dim) for y in (as_bits(source), where, as_bits(result))]
+        operands = _blocks(_movable(source), dim), _blocks(where, dim), _blocks(_movable(result), dim)
         gather_blocks = _gather if out.size < SPLIT else _gather.in_units
         gather_blocks(*operands, 0, len(operands[0]))
     return out
@@ -122,7 +128,7 @@ def _write(target: np.ndarray, index: np.ndarray, source: Any, dim: int, write: 
 
 
 def _put_along(work: np.ndarray, index: np.ndarray, source: np.ndarray, dim: int) -> None:
-    _put(_blocks(as_bits(work), dim), _blocks(index, dim), _blocks(as_bits(source), dim))
+    _put(_blocks(_movable(work), dim), _blocks(index, dim), _blocks(_movable(source), dim))
 
 
 def _add_along(work: np.ndarray, index: np.ndarray, source: np.ndarray, dim: int) -> None:
@@ -159,6 +165,7 @@ def _scattered(x: Any, index: Any, src: Any, dim: int) -> np.ndarray:
     reference=_scattered,
     updates=True,
     plain=("index",),
+    moves=True,
 )
 def scatter(input, index, src, *, dim):
     """`input` with `src` written along `dim`, each item at its own index."""
@@ -186,6 +193,7 @@ def _(g, index, dim):
     node="ScatterBackward1",
     updates=True,
     plain=("index",),
+    moves=True,
 )
 def scatter_value(input, index, *, dim, value):
     """`input` with a number written along `dim`."""
@@ -219,6 +227,7 @@ def _reduced_reference(x: Any, index: Any, src: Any, dim: int, reduce: str = "su
     reference=_reduced_reference,
     updates=True,
     plain=("index",),
+    takes_complex=True,
 )
 def scatter_add(input, index, src, *, dim):
     """`input` with `src` added along `dim`, each item at its own index; at equal ones all of them."""
@@ -252,6 +261,7 @@ def _(g, index, dim):
     reference=_reduced_reference,
     updates=True,
     plain=("index",),
+    takes_complex=True,
 )
 def scatter_reduce(input, index, src, *, dim, reduce, include_self=True):
     """`input` with `src` combined into it along `dim` by sum, mean, prod, amax or amin; maybe without its own items."""

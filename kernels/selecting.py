@@ -42,6 +42,7 @@ def _write(target: np.ndarray, dim: int, index: np.ndarray, source: Any, accumul
     samples=[Sample(((3, 4), [2, 0, 2]), {"dim": 0}), Sample(((3, 4), [1]), {"dim": 1})],
     reference=lambda x, index, dim: np.take(x, index, dim),
     plain=("index",),
+    moves=True,
 )
 def index_select(input, index, *, dim):
     """Slices of dimension `dim` at the indices of a vector."""
@@ -75,6 +76,7 @@ def _added_reference(x: Any, index: Any, source: Any, dim: int, alpha: float) ->
     reference=_added_reference,
     updates=True,
     plain=("index",),
+    takes_complex=True,
 )
 def index_add(input, index, source, *, dim, alpha=1):
     """`input` with `alpha` times the slices of `source` added at the indices of a vector."""
@@ -118,6 +120,7 @@ def _check_copied(index: np.ndarray, size: int, what: str) -> None:
     reference=_copied_reference,
     updates=True,
     plain=("index",),
+    moves=True,
 )
 def index_copy(input, index, source, *, dim):
     """`input` with the slices of `source` written at the indices of a vector."""
@@ -146,6 +149,7 @@ def _(g, index, source_shape, dim):
     keeps_layout=True,
     takes_expanded=True,
     plain=("index",),
+    moves=True,
 )
 def index_fill(input, index, *, dim, value):
     """`input` with a number written in the slices at the indices of a vector."""
@@ -182,6 +186,7 @@ def _(g, index, dim):
     keeps_layout=True,
     takes_expanded=True,
     plain=("index",),
+    moves=True,
 )
 def index_fill_tensor(input, index, value, *, dim):
     """`index_fill` with the item of a 0-d tensor."""
@@ -255,6 +260,7 @@ def _(g, mask):
     samples=[Sample(((2, 3), [[True, False, True], [False, True, True]])), Sample(((3,), [[True], [False]]))],
     reference=lambda x, mask: np.broadcast_arrays(x, mask)[0][np.broadcast_arrays(x, mask)[1]],
     plain=("mask",),
+    moves=True,
 )
 def masked_select(input, mask):
     """The items where `mask` holds, in order, as a vector; both are broadcast."""
@@ -286,6 +292,7 @@ def _scattered_reference(x: Any, mask: Any, source: Any) -> np.ndarray:
     reference=_scattered_reference,
     updates=True,
     plain=("mask",),
+    moves=True,
 )
 def masked_scatter(input, mask, source):
     """`input` with the first items of `source` where `mask`, of its shape, holds."""
@@ -328,6 +335,7 @@ def _check_flat(index: np.ndarray, size: int) -> np.ndarray:
     samples=[Sample(((2, 3), [[0, 5], [-1, 2]]))],
     reference=lambda x, index: x.reshape(-1)[index],
     plain=("index",),
+    moves=True,
 )
 def take(input, index):
     """Items at positions of the flattened input, in the shape of `index`."""
@@ -362,6 +370,7 @@ def _put_reference(x: Any, index: Any, source: Any, accumulate: bool) -> np.ndar
     updates=True,
     keeps_layout=True,
     plain=("index",),
+    takes_complex=True,
 )
 def put(input, index, source, *, accumulate=False):
     """`input` with `source` written, or added, at positions of the flattened input."""
@@ -390,6 +399,7 @@ def _(g, index, source_shape):
     samples=[Sample(([[0.0, 1.0], [2.0, 0.0]],))],
     reference=lambda x: np.argwhere(x),
     differentiable=False,
+    moves=True,
 )
 def nonzero(input):
     """Indices of the items that are not 0: a row of int64 for each."""

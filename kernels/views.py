@@ -247,6 +247,7 @@ def _(g: Any, input_shape: Shape, dim: int, index: int) -> Any:
     samples=[Sample(((3,),), {"shape": (3, 4), "dim": 1, "index": 2})],
     reference=lambda g, shape, dim, index: _placed(g, shape, (*[slice(None)] * dim, index)),
     node="SelectBackwardBackward0",
+    moves=True,
 )
 def select_backward(g, *, shape, dim, index):
     """Zeros of `shape` with `g` at `index` of dimension `dim`: the gradient of `select`."""
@@ -292,6 +293,7 @@ def _(g: Any, input_shape: Shape, dim: int, start: int, end: int, step: int) -> 
         g, shape, (*[slice(None)] * dim, slice(start, end, step))
     ),
     node="SliceBackwardBackward0",
+    moves=True,
 )
 def slice_backward(g, *, shape, dim, start, end, step):
     """Zeros of `shape` with `g` where `slice` read it."""
@@ -330,25 +332,25 @@ def diagonal(shape: Shape, strides: Shape, offset: int, offset_of: int, dim1: in
 
 @diagonal.grad
 def _(g: Any, input_shape: Shape, offset_of: int, dim1: int, dim2: int) -> Any:
-    return diagonal_backward(g, shape=input_shape, offset_of=offset_of, dim1=dim1, dim2=dim2)
+    return diag_embed(g, shape=input_shape, offset_of=offset_of, dim1=dim1, dim2=dim2)
 
 
 @op(
     samples=[Sample(((3,),), {"shape": (3, 4), "offset_of": 1, "dim1": 0, "dim2": 1})],
     reference=lambda g, shape, **_: _placed(g, shape, (np.arange(3), np.arange(3) + 1)),
-    node="DiagonalBackwardBackward0",
+    moves=True,
 )
-def diagonal_backward(g, *, shape, offset_of, dim1, dim2):
-    """Zeros of `shape` with `g` on the diagonal of two dimensions."""
+def diag_embed(g, *, shape, offset_of, dim1, dim2):
+    """Zeros of `shape` with the last dimension of `g` on the diagonals of two others: also the gradient of `diagonal`."""
 
 
-@diagonal_backward.kernel("cpu")
-@diagonal_backward.kernel("cuda")
+@diag_embed.kernel("cpu")
+@diag_embed.kernel("cuda")
 def _(g: Any, shape: Shape, offset_of: int, dim1: int, dim2: int) -> Any:
     return scatter_view(g, shape, diagonal.layout(*_dense(shape), offset_of, dim1, dim2))
 
 
-@diagonal_backward.grad("g")
+@diag_embed.grad("g")
 def _(g, offset_of, dim1, dim2):
     return diagonal(g, offset_of=offset_of, dim1=dim1, dim2=dim2)
 
@@ -387,6 +389,7 @@ def _(g: Any, input_shape: Shape, dimension: int, size: int, step: int) -> Any:
     samples=[Sample(((2, 3),), {"input_sizes": (4,), "dim": 0, "size": 3, "step": 1})],
     reference=lambda g, **_: np.array([g[0, 0], g[0, 1] + g[1, 0], g[0, 2] + g[1, 1], g[1, 2]]),
     node="UnfoldBackwardBackward0",
+    takes_complex=True,
 )
 def unfold_backward(g, *, input_sizes, dim, size, step):
     """Zeros of `input_sizes` with the windows `g` added where `unfold` read them."""

@@ -33,7 +33,7 @@ from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, te
 from .limits import finfo, iinfo
 from .memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .ops import *  # noqa: F403  (the op table decides what there is)
-from . import func
+
 from .printing import set_printoptions
 from .scipy_bridge import value_and_grad
 from .random import (
@@ -97,7 +97,7 @@ bool = _dtypes.bool_
 
 __version__ = "0.1.0"
 
-# Imported when first asked for: an import stays short.
+# Imported when first asked for: an import of numgrad stays short.
 _LATE = frozenset({"func", "linalg", "optim", "testing", "utils"})
 _LATE_FROM = {"graph": "utils.drawing"}
 

@@ -180,12 +180,15 @@ def linspace(
 ) -> Any:
     """`steps` numbers from `start` to `end` (numbers or 0-d tensors), both included, at equal distances.
 
+    With a complex bound they are complex. Raises RuntimeError for a real `dtype` then.
+
     Example:
         >>> import numgrad as ng
         >>> ng.linspace(0, 1, 5)
         tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     bounds = _bounds("linspace", start, end, steps)
+    dtype = _dtype_between("linspace", bounds, dtype)
     return _factory(counting.linspace, "linspace", (*bounds, int(steps)), dtype, device, requires_grad)
 
 
@@ -201,10 +204,11 @@ def logspace(
 ) -> Any:
     """`base` to the powers that `linspace(start, end, steps)` gives."""
     bounds = _bounds("logspace", start, end, steps)
+    dtype = _dtype_between("logspace", bounds, dtype)
     return _factory(counting.logspace, "logspace", (*bounds, int(steps), float(base)), dtype, device, requires_grad)
 
 
-def _bounds(name: str, start: Any, end: Any, steps: int) -> tuple[float, float]:
+def _bounds(name: str, start: Any, end: Any, steps: int) -> tuple[Any, Any]:
     if not hasattr(steps, "__index__"):
         kinds = ", ".join(type(value).__name__ for value in (start, end, steps))
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds}): steps must be an int")
@@ -221,6 +225,19 @@ def _bounds(name: str, start: Any, end: Any, steps: int) -> tuple[float, float]:
             value = value.item()
         found.append(value)
     return found[0], found[1]
+
+
+def _dtype_between(name: str, bounds: tuple[Any, ...], dtype: Any) -> Any:
+    """The dtype of numbers between bounds, None for the default: complex ones need a complex dtype."""
+    if not any(isinstance(x, complex) for x in bounds):
+        return dtype
+    inferred = dtypes.complex128 if dtypes.get_default_dtype() is dtypes.float64 else dtypes.complex64
+    if dtype is not None and not as_dtype(dtype, name).is_complex:
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {inferred.c_name} can't be safely cast to passed dtype "
+            f"{as_dtype(dtype, name).scalar_name}"
+        )
+    return inferred if dtype is None else dtype
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Any:

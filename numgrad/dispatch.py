@@ -25,10 +25,10 @@ from .autograd.variable import CLASSES, wrap, wrap_new
 from .autograd.watch import watching
 from .device import PLAIN, device
 from .dtype import FROM_NUMPY
+from .kernel_calls import run_kernel
 from .kernels import cpu, threads
 from .kernels.array import Array, contiguous_strides, dense_array, elementwise_strides, is_contiguous
 from .kernels.cpu import LAST_COMPILED, SPLIT, empty_flat, empty_small
-from .kernels.halves import in_float32
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, install_dispatcher
 from .kernels.unbroadcast import cloned
 from .operands import (
@@ -39,7 +39,6 @@ from .operands import (
     device_of,
     kernel_operand,
     not_a_tensor,
-    on_cpu_alone,
     resolve_dtypes,
 )
 from .out import no_out_grad, prepare_out
@@ -518,7 +517,7 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
     if is_direct:
         results = kernel(arguments, *attributes) if op.variadic else kernel(*arguments, *attributes)
     else:
-        results = _run_converted(op, kernel, arguments, attributes)
+        results = run_kernel(op, kernel, arguments, attributes, op.writes)
     if op.writes:
         for i in op.writes:
             inputs[i]._array.storage.version += 1
@@ -537,18 +536,6 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
         return wrap_new(found, where)
     node = record(op, mask, arrays_of(inputs), (found,), attributes, edges, where)
     return wrap(found, where, (node, 0))
-
-
-def _run_converted(op: KernelOp, kernel: Any, arguments: list[Any], attributes: tuple[Any, ...]) -> Any:
-    """Call a kernel on halves, which become float32 on the way, or on complex numbers, if it takes them."""
-    given = next((a for a in arguments if a.dtype.kind == "c"), None)
-    if given is not None and not op.takes_complex:
-        raise op.complex_refusal(FROM_NUMPY[given.dtype].scalar_name)
-    if given.__class__ is Array:
-        raise on_cpu_alone(op)
-    if op.variadic:
-        return in_float32(lambda *arrays: kernel(arrays, *attributes), arguments)
-    return in_float32(kernel, [*arguments, *attributes], op.writes)
 
 
 def reduction(op: KernelOp, x: Any, attributes: tuple[Any, ...] = (), out: Any = None) -> Any:

@@ -504,6 +504,11 @@ def as_ndarray(x: Any, dtype: Any, copy: bool | None) -> Any:
     return found if dtype is None and not copy else found.astype(dtype or found.dtype, copy=bool(copy))
 
 
+def is_ndarray(value: Any) -> bool:
+    """Whether a value is an ndarray."""
+    return isinstance(value, np.ndarray)
+
+
 def as_operand(value: Any, like: Any, alone: bool = False) -> Any:
     """A NumPy scalar as a Python number, an ndarray as a tensor beside `like`; NotImplemented for anything else.
 

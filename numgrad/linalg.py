@@ -47,7 +47,7 @@ def matrix_norm(
     check_tensor("linalg_matrix_norm", A, "self")
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if not A.is_floating_point():
+    if not A.dtype.is_differentiable:
         raise RuntimeError(
             f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {A.dtype.scalar_name}"
         )

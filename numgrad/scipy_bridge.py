@@ -45,7 +45,7 @@ def value_and_grad(f: Callable[..., Any]) -> Callable[..., tuple[float, Any]]:
         (gradient,) = (
             grad(value, given, materialize_grads=True) if value.requires_grad else (given.new_zeros(given.shape),)
         )
-        return float(value), to_numpy(gradient.detach().contiguous())
+        return float(value.item()), to_numpy(gradient.detach().contiguous())
 
     return wrapped
 

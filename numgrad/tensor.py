@@ -66,6 +66,7 @@ class Tensor(Variable):
     """
 
     __slots__ = ()
+    __module__ = "numgrad"  # where users find it, as texts that name the class say
     __array_priority__ = 1000
     __hash__ = object.__hash__  # until the end of this file, where `==` is bound
 
@@ -312,6 +313,8 @@ class Tensor(Variable):
     @property
     def data(self) -> Any:
         """The same memory as a tensor outside the graph. Writes through it are not seen by autograd's checks."""
+        if self._array.__class__ is not Array:
+            return self.detach()
         old = self._array
         storage = Storage(old.storage.buffer, old.storage.device)
         return wrap(Array(storage, old.dtype, old.shape, old.strides, old.offset, old.flat), self._device)

@@ -16,6 +16,7 @@ from .autograd.tracing import innermost, run_at
 from .autograd.variable import wrap, wrap_new
 from .device import device
 from .dtype import FROM_NUMPY
+from .kernel_calls import run_kernel
 from .kernels.array import Array, dense_order, is_contiguous
 from .kernels.registry import KernelOp
 from .kernels.unbroadcast import cloned
@@ -43,7 +44,7 @@ def update(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...], o
     else:
         target = _copy(arrays[0], where, op.keeps_layout)
     if out is None or target.size:
-        kernel(target.ndarray, *[a.ndarray for a in arrays[1:]], *attributes)
+        run_kernel(op, kernel, [target.ndarray, *[a.ndarray for a in arrays[1:]]], attributes, (0,))
     if out is not None:
         target.storage.version += 1
     if not mask:

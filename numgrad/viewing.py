@@ -9,7 +9,7 @@ from .autograd.history import move_retained
 from .autograd.inplace import check_writable
 from .autograd.node import gradient_edge
 from .autograd.op_node import node_class, save_plan
-from .autograd.tracing import run_at
+from .autograd.tracing import noted, run_at
 from .autograd.variable import INFERENCE, NO_GRAD, SEVERAL, ViewInfo, wrap
 from .autograd.view_rules import inherited
 from .kernels.array import Array
@@ -18,11 +18,18 @@ from .kernels.registry import SeveralViewsOp, ViewOp
 
 def view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     """Run a view op: a new tensor, or a tuple of them, over the same storage."""
-    array = x._array
-    if mode.levels and array.__class__ is not Array:
-        return run_at(array.level, op, (x,), attributes)
+    if mode.levels:
+        if x._array.__class__ is not Array:
+            return run_at(x._array.level, op, (x,), attributes)
+        made = _plain_view(op, x, attributes)
+        return tuple(map(noted, made)) if isinstance(made, tuple) else noted(made)
+    return _plain_view(op, x, attributes)
+
+
+def _plain_view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     if isinstance(op, SeveralViewsOp):
         return _several_views(op, x, attributes)
+    array = x._array
     made = op.layout(array.shape, array.strides, array.offset, *attributes)
     dtype = None if op.dtype is None else op.dtype(array.dtype)
     return _view_of(x, array.view(*made, dtype), _node(op, x, attributes, 1), 0, "")

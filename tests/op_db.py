@@ -50,6 +50,8 @@ def converted(value: Any, leaves: list[Any] | None = None) -> Any:
         return _converted_tensor(value, leaves)
     if isinstance(value, torch.dtype):
         return getattr(ng, str(value).removeprefix("torch."))
+    if isinstance(value, torch.memory_format):
+        return getattr(ng, str(value).removeprefix("torch."))
     if isinstance(value, torch.device):
         return ng.device(str(value))
     if isinstance(value, torch.Size):
@@ -64,16 +66,22 @@ def converted(value: Any, leaves: list[Any] | None = None) -> Any:
 def _converted_tensor(x: torch.Tensor, leaves: list[Any] | None) -> Any:
     plain = x.detach().resolve_conj().resolve_neg()
     if plain.is_sparse or 0 in plain.stride():
-        made = ng.from_numpy(plain.numpy(force=True).copy())
+        made = _copied(plain)
     else:  # all of its memory, which it may be a part of
-        memory = torch.empty(0, dtype=plain.dtype).set_(plain.untyped_storage()).numpy().copy()
-        whole = ng.from_numpy(memory)
+        memory = torch.empty(0, dtype=plain.dtype).set_(plain.untyped_storage())
+        whole = _copied(memory)
         made = whole.as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset()).detach()
     if x.requires_grad:
         made.requires_grad_()
         if leaves is not None:
             leaves.append(made)
     return made
+
+
+def _copied(x: torch.Tensor) -> Any:
+    if x.dtype is torch.bfloat16:  # which NumPy has not
+        return ng.from_numpy(x.float().numpy()).bfloat16()
+    return ng.from_numpy(x.numpy(force=True).copy())
 
 
 def leaves_of(value: Any) -> Iterator[torch.Tensor]:
@@ -109,7 +117,15 @@ def flat(result: Any) -> list[Any]:
     return [result]
 
 
-TOLERANCE = {torch.float64: 1e-7, torch.float32: 1.3e-6}  # relative; others are compared exactly
+TOLERANCE = {  # relative; others are compared exactly
+    torch.float64: 1e-7,
+    torch.complex128: 1e-7,
+    torch.float32: 4e-6,
+    torch.complex64: 4e-6,
+    torch.float16: 2e-3,
+    torch.bfloat16: 1.6e-2,
+}
+EXACT = (torch.float64, torch.complex128)  # only of these second gradients are compared: of others rounding decides
 
 
 def compare(got: Any, expected: Any, what: str, factor: float = 1.0) -> None:
@@ -123,9 +139,13 @@ def compare(got: Any, expected: Any, what: str, factor: float = 1.0) -> None:
         assert isinstance(mine, ng.Tensor), f"{what}: {type(mine).__name__}, expected a tensor"
         assert tuple(mine.shape) == tuple(theirs.shape), f"{what}: shape {mine.shape}, expected {theirs.shape}"
         assert str(mine.dtype) == str(theirs.dtype), f"{what}: {mine.dtype}, expected {theirs.dtype}"
-        values, wanted = mine.detach().numpy(), theirs.numpy(force=True)
+        values, wanted = _items(mine.detach()), _items(theirs.detach())
         tolerance = factor * TOLERANCE.get(theirs.dtype, 0)
         np.testing.assert_allclose(values, wanted, rtol=tolerance, atol=10 * tolerance, err_msg=what)
+
+
+def _items(x: Any) -> np.ndarray:
+    return (x.float() if x.dtype in (torch.bfloat16, ng.bfloat16) else x).resolve_conj().resolve_neg().numpy()
 
 
 TIED = {"kthvalue", "topk", "mode", "median", "nanmedian", "sort", "argsort", "msort"}
@@ -170,17 +190,24 @@ def check_sample(function: Callable[..., Any], op: Any, sample: Any) -> None:
     if not roots or not theirs:
         return
     small = sum(x.numel() for x in theirs) <= SECOND_ORDER_LIMIT and op.supports_gradgrad
+    small = small and all(x.dtype in EXACT for x in theirs)
     rng = np.random.default_rng(0)
-    weights = [rng.normal(size=tuple(b.shape)) for _, b in roots]
+    weights = [_weights(rng, b) for _, b in roots]
     wanted = _torch_gradients([b for _, b in roots], theirs, weights, small)
     found = _numgrad_gradients([a for a, _ in roots], mine, weights, small)
     _compare_gradients(found, wanted, "gradient")
     if not small:
         return
-    seeded = [(x, rng.normal(size=tuple(leaf.shape))) for x, leaf in zip(wanted, theirs, strict=True)]
+    seeded = [(x, _weights(rng, leaf)) for x, leaf in zip(wanted, theirs, strict=True)]
     wanted = _second_gradients(_torch_gradients, wanted, theirs, seeded)
     found = _second_gradients(_numgrad_gradients, found, mine, seeded)
     _compare_gradients(found, wanted, "second gradient", 10)
+
+
+def _weights(rng: Any, like: Any) -> Any:
+    """Normal numbers in the shape of a tensor, complex ones for a complex tensor."""
+    real = rng.normal(size=tuple(like.shape))
+    return real + 1j * rng.normal(size=tuple(like.shape)) if like.is_complex() else real
 
 
 def _second_gradients(gradients: Any, first: Any, leaves: Any, seeded: Any) -> Any:

@@ -27,6 +27,7 @@ _IN_PLACE = (
     "try to use out-of-place operators instead of {}. If said operator is being called inside the PyTorch framework, "
     "please file a bug report instead."
 )
+_NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 _ARITHMETIC = frozenset({"sub", "mul", "div", "copy", "masked_fill", "logical_and", "logical_or", "logical_xor"})
 _BY_SHAPE = frozenset({"add", "add_scaled", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor"})
 _ITEM = (
@@ -54,7 +55,6 @@ class BatchedArray(TracedArray):
 
     def __init__(self, level: BatchLevel, value: Any, dim: int) -> None:
         array: Array = value._array
-        array.storage  # noqa: B018  (made known first: both arrays must agree on it)
         shape, strides = array.shape, array.strides
         super().__init__(level, array, shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :])
         self.value = value
@@ -63,7 +63,13 @@ class BatchedArray(TracedArray):
     @property
     def ndarray(self) -> Any:
         """There is none: each member has items of its own."""
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+        raise RuntimeError(_NO_STORAGE)
+
+    @property
+    def inside(self) -> Array:
+        """See `TracedArray.inside`."""
+        array: Array = self.value._array
+        return array
 
 
 class BatchLevel(Level):
@@ -130,7 +136,9 @@ class BatchLevel(Level):
             return self._run_in_place(op, inputs, attributes, out)
         if isinstance(op, SeveralViewsOp):
             return self._run_several_views(op, inputs[0], attributes)
-        if op.is_view and op.dtype is None:
+        if op.is_view and op.dtype is not None:  # of complex numbers as pairs: members have to lie side by side
+            return self.batched(run(op, (self.front(inputs[0]).contiguous(),), attributes), 0)
+        if op.is_view:
             return self._run_view(op, inputs[0], attributes)
         if op.elementwise:
             return self._wrapped(run(op, self._aligned(op, inputs), attributes))
@@ -212,7 +220,7 @@ class BatchLevel(Level):
 
     def _run_in_place(self, op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
         if out is None or out is not inputs[0]:
-            raise NotImplementedError(f"{op.name}() with out= under vmap: use its result instead")
+            raise NotImplementedError(f"{op.name}() under vmap writes to an operand or to out=: use what it returns")
         if level_of(out) is not self:
             raise _unbatched_target(op, out, self.size)
         target, *others = self._aligned(op, inputs)

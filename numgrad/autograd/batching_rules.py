@@ -59,7 +59,7 @@ def shifted_views(op: Any, array: Array, attributes: tuple[Any, ...]) -> Iterato
         yield op, ((0, *_shifted(attributes[0])),)
     elif names == ["size"]:
         yield op, ((array.shape[0], *attributes[0]),)
-    elif any(name in _DIMENSIONS for name in names):
+    elif rank and any(name in _DIMENSIONS for name in names):
         yield (
             op,
             tuple(

@@ -19,7 +19,7 @@ from .grad_mode import enable_grad, mode
 from .node import gradient_edge
 from .pullback import pull, variables
 from .tracing import Level, TracedArray, level_of, without_graph
-from .variable import wrap
+from .variable import CLASSES, wrap
 
 
 class DualArray(TracedArray):
@@ -31,10 +31,14 @@ class DualArray(TracedArray):
     tangent: Any
 
     def __init__(self, level: DualLevel, inner: Array, tangent: Any) -> None:
-        inner.storage  # noqa: B018  (made known first: both arrays must agree on it)
         super().__init__(level, inner, inner.shape, inner.strides)
         self.inner = inner
         self.tangent = tangent
+
+    @property
+    def inside(self) -> Array:
+        """See `TracedArray.inside`."""
+        return self.inner
 
     @property
     def ndarray(self) -> Any:
@@ -48,6 +52,7 @@ class DualLevel(Level):
     def __init__(self) -> None:
         super().__init__()
         self._made: list[weakref.ref[Any]] = []
+        self._views: list[weakref.ref[Any]] = []
 
     # ------------------------------------------------------------------------------------------ wrapping
     def dual(self, primal: Any, tangent: Any) -> Any:
@@ -75,6 +80,11 @@ class DualLevel(Level):
             if x is not None and level_of(x) is self:
                 x._array = x._array.inner
         self._made.clear()
+        self._views.clear()
+
+    def note_view(self, view: Any) -> None:
+        """See `Level.note_view`: a tangent that its base gets in place is the view's, too."""
+        self._views.append(weakref.ref(view))
 
     def rebuilt(self, x: Any, inside: Any, *others: Any) -> Any:
         """See `Level.rebuilt`."""
@@ -117,7 +127,10 @@ class DualLevel(Level):
         several = isinstance(results, tuple)
         found = results if several else (results,)
         derivatives = jvp(op, primals, tangents, attributes, found)
-        made = tuple(r if t is None else self.dual(r, t) for r, t in zip(found, derivatives, strict=True))
+        made = tuple(
+            r if t is None or not r._differentiable() else self.dual(r, t)
+            for r, t in zip(found, derivatives, strict=True)
+        )
         return made if several else made[0]
 
     def _run_view(self, op: Any, x: Any, attributes: tuple[Any, ...]) -> Any:
@@ -135,9 +148,8 @@ class DualLevel(Level):
 
     def _run_in_place(self, op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
         if out is None or out is not inputs[0]:
-            raise RuntimeError(
-                f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                "arguments has a tangent."
+            raise NotImplementedError(
+                f"Trying to use forward AD with {op.name}_out that does not support it because it is an out= function"
             )
         primals, tangents = zip(*[self.parts(x) for x in inputs], strict=True)
         before = primals[0].clone()
@@ -161,17 +173,13 @@ class DualLevel(Level):
             return
         if tangent is None:
             return
-        view = x._view
-        if view is None:
-            self.attach(x, tangent)
-            return
-        base, own = view.base, x._array
-        zeros = _zeros_laid_out_as(base)  # the rest of the base has no tangent
-        start = own.offset - base._array.offset + zeros._array.offset
-        part = zeros.as_strided(own.shape, own.strides, start)
-        part.copy_(tangent)
-        self.attach(base, zeros)
-        self.attach(x, part)
+        base = x if x._view is None else x._view.base
+        whole = _zeros_laid_out_as(base)  # what is not written has no tangent
+        _seen_through(whole, base, x).copy_(tangent)
+        views = [view for reference in self._views if (view := reference()) is not None and view._view.base is base]
+        for y in {id(y): y for y in (base, x, *views)}.values():
+            if level_of(y) is None:
+                self.attach(y, whole if y is base else _seen_through(whole, base, y))
 
     # ------------------------------------------------------------------------------------------ gradients
     def pull(
@@ -198,6 +206,12 @@ def _primal(x: Any) -> Any:
 def _zeros_laid_out_as(base: Any) -> Any:
     zeros = base.detach().new_zeros(base.shape)
     return to_strides(zeros, strides=base._array.strides)
+
+
+def _seen_through(whole: Any, base: Any, view: Any) -> Any:
+    """The part of a tangent of `base` that belongs to a view of it."""
+    own = view._array
+    return whole.as_strided(own.shape, own.strides, own.offset - base._array.offset + whole._array.offset)
 
 
 def split_dual(v: Any, level: DualLevel) -> tuple[Any, Any]:
@@ -255,6 +269,8 @@ def jvp(
     if all(t is None for t in tangents):
         return (None,) * len(results)
     if op.elementwise:
+        if any(x.__class__ in CLASSES and x.is_complex() for x in (*primals, *results)):
+            return _transposed_twice(op, primals, tangents, attributes, results)
         return tuple(_elementwise_tangent(op, k, primals, tangents, results) for k in range(len(results)))
     if op.linear == "jointly":
         given = [p.new_zeros(p.shape) if t is None and p._differentiable() else p if t is None else t
@@ -291,19 +307,15 @@ def _elementwise_tangent(
 
 def _partial(op: Any, i: int, k: int, t: Any, primals: tuple[Any, ...], results: tuple[Any, ...]) -> Any:
     """The derivative of result `k` by input `i` times `t`."""
-    is_complex = t.is_complex()
-    g = t.conj() if is_complex else t  # a gradient is multiplied by the derivative's conjugate
     rule = op.tensor_rules.get(op.inputs[i]) if op.outputs == 1 else None
     values = dict(zip((*op.inputs, *op.result_names), (*primals, *results), strict=True))
     if rule is not None:
-        part = rule.function(*[g if name == "g" else values[name] for name in rule.reads])
-    else:
-        backward = op.backward(1 << i, (k,))
-        if backward.op is None:
-            return t
-        read = [results[OUT - j] if j < 0 else primals[j] for j in backward.saved]
-        part = backward.op(g, *read)
-    return part.conj() if is_complex else part
+        return rule.function(*[t if name == "g" else values[name] for name in rule.reads])
+    backward = op.backward(1 << i, (k,))
+    if backward.op is None:
+        return t
+    read = [results[OUT - j] if j < 0 else primals[j] for j in backward.saved]
+    return backward.op(t, *read)
 
 
 def _transposed_twice(

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..kernels.views import alias
 from .duals import DualLevel, join_dual, split_dual
 from .grad_mode import mode
+from .node import gradient_edge
+from .pullback import Identity
+from .variable import wrap
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -47,7 +49,9 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the level: the tangents of its tensors are gone. Raises RuntimeError when there is no such level."""
     current = _current()
-    if current is None or level not in (None, 0):
+    if current is None:
+        raise RuntimeError("Dual level must be a positive number.")
+    if level not in (None, 0):
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
@@ -96,7 +100,7 @@ def with_tangent(tensor: Any, tangent: Any, level: DualLevel) -> Any:
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
-    return join_dual(alias(tensor), tangent, level)
+    return join_dual(tensor.view(tensor.shape), tangent, level)
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
@@ -105,7 +109,9 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if current is None or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
     primal, tangent = split_dual(tensor, current)
-    return UnpackedDualTensor(alias(primal), tangent)
+    edge = gradient_edge(primal)
+    node = None if edge is None else (Identity((edge,), (), primal._device), 0)
+    return UnpackedDualTensor(wrap(primal._array, primal._device, node), tangent)
 
 
 class _set_fwd_grad_enabled:

@@ -24,7 +24,7 @@ from .basis import basis
 from .differentiate import grad
 from .functional_checks import as_tensors
 from .grad_mode import enable_grad, mode, set_grad_enabled
-from .jacobians import forward_jacobian, row_by_row, split_rows, unpacked
+from .jacobians import forward_jacobian, jacobian_blocks, split_rows, unpacked
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -179,7 +179,7 @@ def jacobian(
                 )
             found = _batched_rows(call)
         else:
-            found = row_by_row(call.outputs, call.inputs, strict, create_graph)
+            found = jacobian_blocks(call.outputs, call.inputs, strict, create_graph)
     if not create_graph:
         found = tuple(tuple(block.detach() for block in blocks) for blocks in found)
     return unpacked(found, call.several_outputs, call.several_inputs)

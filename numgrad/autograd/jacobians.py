@@ -5,19 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..kernels.movement import stack
+from ..kernels.movement import cat, stack
 from .basis import basis
 from .batching import BatchLevel, peeled
 from .differentiate import grad
 from .duals import DualLevel, split_dual
+from .elementwise_node import ElementwiseNode
 from .forward_ad import with_tangent
 from .functional_checks import as_tensors
+from .inplace import CopySlices
+from .node import AccumulateGrad, gradient_edge
+from .op_node import OpNode
+from .pullback import Identity
+from .tracing import innermost
+
+_OWN_NODES = (ElementwiseNode, OpNode, AccumulateGrad, CopySlices, Identity)
+_ROWS_AT_ONCE = 64
+_ITEMS_AT_ONCE = 1 << 18  # of the gradients that travel together
 
 
-def row_by_row(
+def jacobian_blocks(
     outputs: Sequence[Any], inputs: Sequence[Any], strict: bool, create_graph: bool
 ) -> tuple[tuple[Any, ...], ...]:
-    """For each output its Jacobian blocks, one for each input, by one backward for each item of the outputs.
+    """For each output its Jacobian blocks, one for each input.
+
+    Rows are computed several at a time where the graph is made of numgrad's own ops alone. Hooks and custom Functions are
+    the user's code, which expects one gradient: there it is one backward for each row.
 
     Raises RuntimeError, with PyTorch's texts, for what `strict` refuses.
     """
@@ -25,28 +38,79 @@ def row_by_row(
 
 
 def _blocks(number: int, output: Any, inputs: Sequence[Any], strict: bool, create_graph: bool) -> tuple[Any, ...]:
-    rows: list[list[Any]] = [[] for _ in inputs]
+    rows: list[Any] = [None] * len(inputs)
+    if output.requires_grad and output.numel():
+        compute = _batches if _is_plain(output, inputs) else _one_by_one
+        rows = compute(output, inputs, create_graph)
+    found = []
+    for i, (g, x) in enumerate(zip(rows, inputs, strict=True)):
+        if g is None and strict and output.numel():
+            raise RuntimeError(
+                f"Output {number} of the user-provided function is independent of input {i}. This is not allowed in "
+                "strict mode."
+            )
+        if g is not None and strict and create_graph and not g.requires_grad:
+            raise RuntimeError(
+                f"The jacobian of the user-provided function is independent of input {number}. This is not allowed in "
+                "strict mode when create_graph=True."
+            )
+        shape = (*output.shape, *x.shape)
+        found.append(x.new_zeros(shape) if g is None else g.view(shape))
+    return tuple(found)
+
+
+def _is_plain(output: Any, inputs: Sequence[Any]) -> bool:
+    """Whether all that a gradient of `output` passes is numgrad's own."""
+    if innermost((output, *inputs)) is not None:
+        return False
+    edge = gradient_edge(output)
+    assert edge is not None
+    seen = {edge[0]}
+    waiting = [edge[0]]
+    while waiting:
+        node = waiting.pop()
+        if node.hooks is not None or not isinstance(node, _OWN_NODES):
+            return False
+        for link in node.edges:
+            if link is not None and link[0] not in seen:
+                seen.add(link[0])
+                waiting.append(link[0])
+    return True
+
+
+def _batches(output: Any, inputs: Sequence[Any], create_graph: bool) -> list[Any]:
+    """The rows for each input, stacked; None where there is no gradient."""
+    (units,) = basis((output,))
+    count = output.numel()
+    items = count + sum(x.numel() for x in inputs)
+    length = max(1, min(_ROWS_AT_ONCE, _ITEMS_AT_ONCE // items))
+    parts = []
+    for start in range(0, count, length):
+        seeds = units.narrow(0, start, min(length, count - start)).view((-1, *output.shape))
+        parts.append(_rows(output, inputs, seeds, create_graph))
+    return [
+        several[0] if len(several) == 1 or several[0] is None else cat(*several, dim=0)
+        for several in zip(*parts, strict=True)
+    ]
+
+
+def _rows(output: Any, inputs: Sequence[Any], seeds: Any, create_graph: bool) -> Sequence[Any]:
+    options: dict[str, Any] = {"retain_graph": True, "create_graph": create_graph, "allow_unused": True}
+    if seeds.shape[0] == 1:
+        found = grad(output, inputs, seeds.view(output.shape), **options)
+        return [None if g is None else g.unsqueeze(0) for g in found]
+    found = grad(output, inputs, seeds, is_grads_batched=True, **options)
+    return list(found)
+
+
+def _one_by_one(output: Any, inputs: Sequence[Any], create_graph: bool) -> list[Any]:
+    """`_batches`, by one backward for each row."""
     flat = output.reshape(-1)
-    for j in range(output.numel()):
-        found: Sequence[Any] = (None,) * len(inputs)
-        if output.requires_grad:
-            found = grad(flat[j], inputs, retain_graph=True, create_graph=create_graph, allow_unused=True)
-        for i, (g, x) in enumerate(zip(found, inputs, strict=True)):
-            if g is None and strict:
-                raise RuntimeError(
-                    f"Output {number} of the user-provided function is independent of input {i}. This is not allowed in "
-                    "strict mode."
-                )
-            if g is not None and strict and create_graph and not g.requires_grad:
-                raise RuntimeError(
-                    f"The jacobian of the user-provided function is independent of input {number}. This is not allowed "
-                    "in strict mode when create_graph=True."
-                )
-            rows[i].append(x.new_zeros(x.shape) if g is None else g)
-    return tuple(
-        stack(*block, dim=0).view((*output.shape, *x.shape)) if block else x.new_zeros((*output.shape, *x.shape))
-        for block, x in zip(rows, inputs, strict=True)
-    )
+    rows = [
+        grad(flat[j], inputs, retain_graph=True, create_graph=create_graph, allow_unused=True)
+        for j in range(output.numel())
+    ]
+    return [None if several[0] is None else stack(*several, dim=0) for several in zip(*rows, strict=True)]
 
 
 def split_rows(rows: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:

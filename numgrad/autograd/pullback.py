@@ -19,10 +19,14 @@ from .tracing import innermost, is_traced, level_of
 from .variable import Edge, wrap
 
 
-class Origin(Node):
-    """Where a derivative begins: passes the gradient on to what the variable was before."""
+class Identity(Node):
+    """Passes the gradient on: a place of its own in the graph for what is the same tensor."""
 
     __slots__ = ()
+
+    def name(self) -> str:
+        """See `Node.name`."""
+        return "Identity"
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
         """The gradient itself; see `Node.apply`."""
@@ -47,7 +51,7 @@ def _variable(x: Any) -> Any:
         return level.like(x, _variable(level.inside(x)))
     edge = gradient_edge(x) if mode.enabled else None
     if edge is not None:
-        return wrap(x._array, x._device, (Origin((edge,), (), x._device), 0))
+        return wrap(x._array, x._device, (Identity((edge,), (), x._device), 0))
     made = wrap(x._array, x._device)
     made._requires_grad = True
     return made

@@ -72,6 +72,9 @@ class Level:
         """`repr(x)`."""
         raise NotImplementedError
 
+    def note_view(self, view: Any) -> None:
+        """Take note of a view of a plain tensor, made while the level is live."""
+
     @contextmanager
     def entered(self) -> Iterator[None]:
         """The extent in which the level is live."""
@@ -93,9 +96,31 @@ class TracedArray(Array):
 
     level: Level
 
-    def __init__(self, level: Level, layout_of: Array, shape: Any, strides: Any) -> None:
-        super().__init__(layout_of._storage, layout_of.dtype, shape, strides, layout_of.offset)
+    def __init__(self, level: Level, inside: Array, shape: Any, strides: Any) -> None:
+        if inside.__class__ is Array:
+            inside.storage  # noqa: B018  (made known first: both arrays must agree on it)
+        super().__init__(inside._storage, inside.dtype, shape, strides, inside.offset)
         self.level = level
+
+    @property
+    def inside(self) -> Array:
+        """The array that this one is made of."""
+        raise NotImplementedError
+
+    @property
+    def storage(self) -> Any:
+        """See `Array.storage`."""
+        return self.inside.storage
+
+    @property
+    def version(self) -> int:
+        """See `Array.version`."""
+        return self.inside.version
+
+    @property
+    def device(self) -> str:
+        """See `Array.device`."""
+        return self.inside.device
 
     def view(self, shape: Any, strides: Any, offset: int) -> Array:
         """A traced array has no views of its own: view ops go through dispatch."""
@@ -150,3 +175,10 @@ def run_at(level: Level, op: Any, inputs: tuple[Any, ...], attributes: tuple[Any
         return level.run(op, inputs, attributes, out)
     finally:
         mode.levels = live
+
+
+def noted(view: Any) -> Any:
+    """A new view of a plain tensor, of which all live levels have taken note."""
+    for level in mode.levels:
+        level.note_view(view)
+    return view

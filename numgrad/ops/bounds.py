@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ..autograd.grad_mode import mode
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import bounds
+from ..limits import finfo
+from ..out import write_out
 from .checks import check_tensor
-
-_LARGEST = {
-    "float16": 65504.0,
-    "bfloat16": 3.3895313892515355e38,
-    "float32": 3.4028234663852886e38,
-    "float64": 1.7976931348623157e308,
-}
+from .complex_numbers import view_as_complex, view_as_real
 
 
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
@@ -84,11 +82,21 @@ def nan_to_num(
     for name, value in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
         if value is not None and not isinstance(value, (int, float)):
             raise TypeError(f"nan_to_num(): argument '{name}' must be float, not {type(value).__name__}")
+    if input.is_complex():
+        return _of_parts(input, (nan, posinf, neginf), out)
     if not input.is_floating_point():
         return input.clone() if out is None else out.copy_(input)
-    largest = _LARGEST[input.dtype.name]
+    largest = finfo(input.dtype).max
     values = [
         float(given if given is not None else default)
         for given, default in ((nan, 0), (posinf, largest), (neginf, -largest))
     ]
     return dispatch(bounds.nan_to_num, (input, *values), (), out)
+
+
+def _of_parts(input: Any, numbers: Sequence[float | None], out: Any) -> Any:
+    """`nan_to_num` of both parts of complex numbers. Raises RuntimeError, as PyTorch, when a gradient is wanted."""
+    if mode.enabled and input.requires_grad:
+        raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
+    found = view_as_complex(nan_to_num(view_as_real(input), *numbers))
+    return found if out is None else write_out("nan_to_num", out, found, (input,))

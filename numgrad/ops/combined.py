@@ -6,7 +6,7 @@ from typing import Any
 
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
-from ..dtype import float64
+from ..dtype import complex128, dtype, float64, promote
 from ..kernels import arithmetic, combined, logic
 from .arithmetic import pow
 from .checks import check_tensor
@@ -43,10 +43,12 @@ def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
     check_tensor("lerp", input)
     check_tensor("lerp", end, "end", 2)
     is_tensor = weight.__class__ in CLASSES
-    for name, other in (("end", end), *((("weight", weight),) if is_tensor else ())):
+    for name, other in (("end", end), *((("weight", weight),) if is_tensor and weight.dim() else ())):
         if other.dtype is not input.dtype:
             raise RuntimeError(f"expected dtype {input.dtype.c_name} for `{name}` but got dtype {other.dtype.c_name}")
-    if not input.is_floating_point():
+    if not is_tensor:
+        input._check_number(weight)
+    if not input.dtype.is_differentiable:
         kernel = "lerp_kernel_tensor" if is_tensor else "lerp_kernel_scalar"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
     return dispatch(combined.lerp_tensor if is_tensor else combined.lerp, (input, end, weight), (), out)
@@ -56,7 +58,10 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1, out: An
     """`input + value * tensor1 * tensor2`, broadcast."""
     operands = (input, tensor1, tensor2)
     _check_three("addcmul", operands)
-    if not any(x.is_floating_point() for x in operands):
+    promoted = _promoted(operands)
+    if not isinstance(value, float):
+        promoted.check_holds(value)
+    if not promoted.is_differentiable:
         value = int(value)
         if all(x._array.dtype.kind == "b" for x in operands):
             raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
@@ -66,7 +71,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1, out: An
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1, out: Any = None) -> Any:
     """`input + value * tensor1 / tensor2`, broadcast. Raises RuntimeError for integers divided by integers."""
     _check_three("addcdiv", (input, tensor1, tensor2))
-    if not tensor1.is_floating_point() and not tensor2.is_floating_point():
+    if not tensor1.dtype.is_differentiable and not tensor2.dtype.is_differentiable:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
             "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
@@ -74,7 +79,12 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1, out: An
             "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
             "tensor1 / tensor2), for all dtypes."
         )
+    _promoted((input, tensor1, tensor2)).check_holds(value)
     return dispatch(combined.addcdiv, (input, tensor1, tensor2, value), (), out)
+
+
+def _promoted(tensors: tuple[Any, ...]) -> dtype:
+    return promote([x.dtype for x in tensors if x.dim()], [x.dtype for x in tensors if not x.dim()], [])
 
 
 def _check_three(name: str, operands: tuple[Any, ...]) -> None:
@@ -91,19 +101,26 @@ def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
-    """`pow` in float64; either may be a number."""
-    base, exponent = (x.to(float64) if x.__class__ in CLASSES else float(x) for x in (input, exponent))
+    """`pow` in float64, or in complex128 if one is complex; either may be a number."""
+    wide = _widest(input, exponent)
+    base, exponent = (x.to(wide) if x.__class__ in CLASSES else x for x in (input, exponent))
     return pow(base, exponent, out=out)
 
 
+def _widest(*values: Any) -> Any:
+    is_complex = any(x.is_complex() if x.__class__ in CLASSES else isinstance(x, complex) for x in values)
+    return complex128 if is_complex else float64
+
+
 def float_power_(input: Any, exponent: Any) -> Any:
-    """`float_power`, in place. Raises RuntimeError for a tensor that is not float64."""
-    if input.dtype is not float64:
+    """`float_power`, in place. Raises RuntimeError for a tensor that is not of the dtype that the result has."""
+    wide = _widest(input, exponent)
+    if input.dtype is not wide:
         raise RuntimeError(
             f"the base given to float_power_ has dtype {input.dtype.scalar_name} but the operation's result requires "
-            "dtype Double"
+            f"dtype {wide.scalar_name}"
         )
-    return input.pow_(exponent.to(float64) if exponent.__class__ in CLASSES else float(exponent))
+    return input.pow_(exponent.to(wide) if exponent.__class__ in CLASSES else exponent)
 
 
 # ---------------------------------------------------------------------------------------------------- comparisons
@@ -122,7 +139,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
-    if not input.is_floating_point():
+    if not (input.is_floating_point() or input.is_complex()):
         input, other = input.to(float64), other.to(float64)  # exact below 2**53
     return dispatch(logic.isclose, (input, other, float(rtol), float(atol), bool(equal_nan)))
 

@@ -58,17 +58,6 @@ def view_as_complex(input: Any) -> Any:
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
             f"{input.dtype.scalar_name}"
         )
-    shape, strides, offset = input._array.layout
-    if not shape:
-        raise RuntimeError("Input tensor must have one or more dimensions")
-    if shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    if strides[-1] != 1:
-        raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(s % 2 for s in strides[:-1]):
-        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    if offset % 2:
-        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     return dispatch(kernels.view_as_complex, (input,))
 
 

@@ -83,8 +83,11 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> A
 # ---------------------------------------------------------------------------------------------------- added to a third
 def _weighted(name: str, input: Any, product: Any, beta: float, alpha: float, out: Any) -> Any:
     """`beta * input + alpha * product`. With `beta` 0 the input does not count, NaN included."""
-    if not product.is_floating_point():
+    if not product.dtype.is_differentiable:
         beta, alpha = int(beta), int(alpha)
+    for factor in (beta, alpha):
+        if isinstance(factor, complex):
+            product.dtype.check_holds(factor)
     scaled = product if alpha == 1 else product * alpha
     if not beta:
         found = scaled + input.new_zeros(())
@@ -236,6 +239,8 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     for name, x in (("X1", x1), ("X2", x2)):
         if x.dim() < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.dim()}D")
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype.scalar_name}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
@@ -247,7 +252,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
 
 
 def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:
-    """Products summed along `dim`; both are broadcast."""
+    """Products summed along `dim`, of complex numbers those with the conjugates of `x`; both are broadcast."""
     check_tensors("linalg_vecdot", x=x, y=y)
-    found = (x * y).sum(dim)
+    found = (x.conj() * y).sum(dim)
     return written("vecdot", found, out)

@@ -7,8 +7,9 @@ from typing import Any
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..dtype import float64, int32, int64
-from ..kernels import counting, ordering, rearrangement
+from ..kernels import counting, scatter, views
 from .checks import check_tensor, written
+from .complex_numbers import complex
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
@@ -90,9 +91,7 @@ def searchsorted(
             f"tensor {list(values.shape)}"
         )
     if sorter is not None:
-        sorted_sequence = dispatch(
-            ordering.pick_along, (sorted_sequence.detach(), sorter), (sorted_sequence.dim() - 1,)
-        )
+        sorted_sequence = dispatch(scatter.gather, (sorted_sequence.detach(), sorter), (sorted_sequence.dim() - 1,))
     found = dispatch(
         counting.searchsorted, (sorted_sequence.detach(), values.detach()), (bool(right) or side == "right",)
     )
@@ -157,7 +156,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         freedom = total - correction
     else:
         freedom = total - correction * (weights * aweights).sum() / total
-    product = weighted @ centred.t()
+    product = weighted @ centred.conj().t()
     if freedom.__class__ in CLASSES:
         found = product / freedom.clamp(min=0)
     else:
@@ -198,5 +197,8 @@ def corrcoef(input: Any) -> Any:
     found = cov(input)
     if not found.dim():
         return found / found
-    deviation = dispatch(rearrangement.diagonal_copy, (found,), (0, 0, 1)).sqrt()
-    return (found / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)
+    deviation = dispatch(views.diagonal, (found,), (0, 0, 1)).sqrt()
+    found = found / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if found.is_complex():
+        return complex(found.real.clamp(-1, 1), found.imag.clamp(-1, 1))
+    return found.clamp(-1, 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
-from ..kernels.rearrangement import diagonal_copy
+from ..kernels.views import diagonal
 from .linalg import bmm, mm
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -207,7 +207,7 @@ def _diagonals(x: Any, labels: Labels, k: int) -> tuple[Any, Labels]:
         first, second = found.index(label), len(found)
         if x.shape[first] != x.shape[second]:
             raise _repeated(label, k, x.shape[second], x.shape[first])
-        x = dispatch(diagonal_copy, (x,), (0, first, second))  # the diagonal comes last, where the next label does not
+        x = dispatch(diagonal, (x,), (0, first, second))  # the diagonal comes last, where the next label does not
         found = [*found[:first], *found[first + 1 :]]
         rest = x.dim() - 1 - len(found)
         x = x.permute([*range(len(found)), x.dim() - 1, *range(len(found), len(found) + rest)])

@@ -8,7 +8,7 @@ from .. import return_types
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..dtype import int64
-from ..kernels import ordering
+from ..kernels import ordering, scatter
 from .arithmetic import where
 from .checks import check_tensor, written
 from .dims import wrap_dim
@@ -208,7 +208,7 @@ def _ranked(rows: Any, levels: Any, interpolation: str, ignore_nan: bool) -> Any
 
 def _picked(values: Any, ranks: Any) -> Any:
     index = ranks.long().expand((*values.shape[:-1], ranks.shape[-1]))
-    return dispatch(ordering.pick_along, (values, index), (values.dim() - 1,))
+    return dispatch(scatter.gather, (values, index), (values.dim() - 1,))
 
 
 # ---------------------------------------------------------------------------------------------------- unique
@@ -274,6 +274,6 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     if not r:
         return input.new_zeros((0,))
     columns = [
-        dispatch(ordering.pick_along, (input, tensor([row[k] for row in chosen], dtype=int64)), (0,)) for k in range(r)
+        dispatch(scatter.gather, (input, tensor([row[k] for row in chosen], dtype=int64)), (0,)) for k in range(r)
     ]
     return stack(columns, 1)

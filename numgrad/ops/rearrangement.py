@@ -9,6 +9,7 @@ from typing import Any
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import rearrangement as kernels
+from ..kernels import views
 from .checks import check_tensor, written
 from .dims import as_sizes, wrap_dim, wrap_dims
 from .shaping import cat, stack
@@ -258,7 +259,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     shape = list(input.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, extent)
-    return dispatch(kernels.diag_embed, (input,), (tuple(shape), offset, first, second))
+    return dispatch(views.diag_embed, (input,), (tuple(shape), offset, first, second))
 
 
 def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Any:
@@ -328,7 +329,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def powers(x: Any, n: int) -> list[Any]:
     """The powers of a tensor from 0 to n - 1; those of integers and bools are int64."""
-    if not x.is_floating_point():
+    if not x.dtype.is_differentiable:
         x = x.long()
     found = [x.new_ones(x.shape)] if n else []
     for _ in range(n - 1):

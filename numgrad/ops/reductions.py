@@ -134,7 +134,7 @@ def nanmean(
 ) -> Any:
     """`mean` of the items that are not NaN. Raises RuntimeError for integer and bool tensors."""
     check_tensor("nanmean", input)
-    if not input.is_floating_point():
+    if not input.dtype.is_differentiable:
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.scalar_name}"
         )

@@ -196,6 +196,10 @@ def _scatter_reduce(
     src = _checked_src(name, input, d, index, src)
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if input.is_complex() and reduce in ("amax", "amin"):
+        raise NotImplementedError(
+            f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{input.dtype.scalar_name}'"
+        )
     return dispatch(kernels.scatter_reduce, (input, index, src), (d, reduce, include_self), out)
 
 

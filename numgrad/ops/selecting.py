@@ -100,6 +100,7 @@ def _index_add(name: str, input: Any, dim: int, index: Any, source: Any, alpha: 
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{own} source.shape = {other}"
         )
+    input._check_number(alpha)
     return dispatch(kernels.index_add, (input, index, source), (d, alpha), out)
 
 
@@ -169,7 +170,8 @@ def _index_fill(name: str, input: Any, dim: int, index: Any, value: Any, out: An
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
         )
-    if isinstance(value, complex) and not input.is_complex():
+    is_complex = value.is_complex() if value.__class__ in CLASSES else isinstance(value, complex)
+    if is_complex and not input.is_complex():
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     if index.dtype.name != "int64":
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -213,6 +215,8 @@ def _masked_fill(name: str, input: Any, mask: Any, value: Any, out: Any) -> Any:
         raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
     _warn_of_expanded("masked_fill_", out)
     if value.__class__ in CLASSES:
+        if value.is_complex() and not input.is_complex():
+            input._check_number(value.item())
         found = dispatch(kernels.masked_fill_tensor, (input, mask, value), (), out)
     else:
         input._check_number(value)

@@ -73,7 +73,7 @@ TESTED = sorted(name for name, op in ENTRIES.items() if op.name not in LEFT_OUT)
 
 def samples(op: Any, dtype: Any) -> list[Any]:
     torch.manual_seed(0)
-    differentiable = dtype.is_floating_point and op.supports_autograd
+    differentiable = (dtype.is_floating_point or dtype.is_complex) and op.supports_autograd
     return list(op.sample_inputs("cpu", dtype, requires_grad=differentiable))
 
 

@@ -201,3 +201,33 @@ def test_picks(code: str) -> None:
 def test_rules_of_views(snippet: str) -> None:
     """Which views may be written: those of several at once, those made under no_grad, and their views."""
     assert side_by_side.shown(numgrad, snippet) == side_by_side.shown(torch, snippet)
+
+
+def as_strided_gradients(library: ModuleType, layout: Any, source: Any, seed: Any, weights: Any) -> list[Any]:
+    """A layout over a part of a storage: the view, its gradient, and the second one for the seed."""
+    x = library.arange(40, dtype=library.float64).sin().as_strided(*source).detach().requires_grad_()
+    v = library.from_numpy(seed).requires_grad_()
+    view = x.as_strided(*layout)
+    (first,) = library.autograd.grad(view, x, v, create_graph=True)
+    (second,) = library.autograd.grad(first, v, library.from_numpy(weights))
+    return [view.detach().numpy(), first.detach().numpy(), second.numpy()]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_as_strided_over_part_of_a_storage(seed: int) -> None:
+    """Layouts that reach before and beyond the input's items, overlap, and over inputs that overlap themselves.
+
+    PyTorch's second gradient is NaN where the first one does not depend on anything: there ours is 0.
+    """
+    rng = np.random.default_rng(seed)
+
+    def layout() -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        rank = int(rng.integers(0, 4))
+        return tuple(map(int, rng.integers(1, 4, rank))), tuple(map(int, rng.integers(0, 6, rank))), int(rng.integers(9))
+
+    chosen, source = layout(), layout()
+    values = rng.normal(size=chosen[0]), rng.normal(size=source[0])
+    values = tuple(np.asarray(x) for x in values)
+    found = as_strided_gradients(numgrad, chosen, source, *values)
+    for mine, theirs in zip(found, as_strided_gradients(torch, chosen, source, *values), strict=True):
+        np.testing.assert_allclose(mine, np.where(np.isnan(theirs), 0, theirs), rtol=1e-12, atol=1e-14)
