@@ -12,7 +12,8 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 # ruff: noqa: I001  (submodules first: a public name such as `dtype` hides the module of that name from `from . import`)
 from . import dtype as _dtypes
 from . import autograd, cuda, nn, ops, optim, random, testing
-from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from . import burn
+from .autograd import Gradients, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
@@ -33,7 +34,7 @@ from .tensor import Tensor
 from .kernels.scalar_ir import DifferentiationError
 from .kernels.threads import get_num_threads, set_num_threads
 from .kernels.user_ops import register_derivative
-from .device import device
+from .device import Device, device
 from .dtype import (
     bfloat16,
     can_cast,

@@ -2,5 +2,15 @@
 
 from .differentiate import backward, grad
 from .grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .gradient_container import Gradients, gradients
 
-__all__ = ["backward", "enable_grad", "grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "Gradients",
+    "backward",
+    "enable_grad",
+    "grad",
+    "gradients",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]

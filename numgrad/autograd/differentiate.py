@@ -55,7 +55,7 @@ def backward(
         wanted = _sequence(inputs)
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        _check_inputs(wanted)
+        check_inputs(wanted)
         for x in wanted:
             x.retain_grad()  # a result among the inputs keeps its gradient from now on, as in PyTorch
     roots = _sequence(tensors)
@@ -71,7 +71,7 @@ def backward(
             UserWarning,
             stacklevel=3,
         )
-    run_backward(_root_edges(roots), gradients, keep_graph=keep, create_graph=bool(create_graph), inputs=wanted)
+    run_backward(root_edges(roots), gradients, keep_graph=keep, create_graph=bool(create_graph), inputs=wanted)
 
 
 def grad(
@@ -121,12 +121,12 @@ def grad(
     wanted = _sequence(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    _check_inputs(wanted)
+    check_inputs(wanted)
     given = _sequence(grad_outputs) if grad_outputs is not None else (None,) * len(roots)
     gradients = make_gradients(roots, given)
     keep = create_graph if retain_graph is None else bool(retain_graph)
     results = run_backward(
-        _root_edges(roots),
+        root_edges(roots),
         gradients,
         keep_graph=keep,
         create_graph=bool(create_graph),
@@ -148,13 +148,15 @@ def _sequence(values: Any) -> tuple[Any, ...]:
     return (values,) if values.__class__ in CLASSES or isinstance(values, str) else tuple(values)
 
 
-def _check_inputs(inputs: Sequence[Any]) -> None:
+def check_inputs(inputs: Sequence[Any]) -> None:
+    """Raise RuntimeError, with PyTorch's text, for something among `inputs` that is no tensor."""
     for x in inputs:
         if x.__class__ not in CLASSES:
             raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
 
 
-def _root_edges(roots: Sequence[Any]) -> list[Any]:
+def root_edges(roots: Sequence[Any]) -> list[Any]:
+    """Where backward starts. Raises RuntimeError, with PyTorch's text, for a root that was not recorded."""
     edges = []
     for i, root in enumerate(roots):
         edge = gradient_edge(root)
@@ -191,9 +193,14 @@ def make_gradients(roots: Sequence[Any], given: Sequence[Any]) -> list[Any]:
 
 
 def _implicit(root: Any) -> Any:
-    array = root._array
-    if array.size != 1:
+    if root._array.size != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    return make_ones(root)
+
+
+def make_ones(root: Any) -> Any:
+    """The gradient of a tensor's sum for the tensor itself."""
+    array = root._array
     loops = backend(array.device)
     one = loops.empty(array.shape, array.dtype, array.device)
     loops.fill(one, 1)

@@ -36,10 +36,11 @@ def run_backward(
         keep_graph: keep what the nodes saved, for another backward.
         create_graph: record the backward itself.
         inputs: tensors; if given, only they receive gradients.
-        accumulate_grad: add to `.grad` (`backward`); otherwise return the gradients of `inputs` (`grad`).
+        accumulate_grad: add to `.grad` (`backward`); otherwise return the gradients (`grad`, `gradients`).
 
     Returns:
-        With `accumulate_grad=False`, a tensor or None for each of `inputs`.
+        With `accumulate_grad=False`, a tensor or None for each of `inputs`; without them, `(leaf, gradient)` for every leaf
+        that was reached.
     """
     engine = _Pass(keep_graph, create_graph, inputs, accumulate_grad)
     previous, grad_mode.mode.enabled = grad_mode.mode.enabled, create_graph
@@ -71,7 +72,7 @@ class _Pass:
 
     # ------------------------------------------------------------------------------------------ running
     def run(self, roots: list[Edge], gradients: list[Any]) -> None:
-        pending = _count_dependencies(roots)
+        pending = count_dependencies(roots)
         wanted = None if self.inputs is None else _nodes_towards(pending, self.inputs)
         capturing = set(self.inputs or ())
         capture_nodes = {node for node, _ in capturing}
@@ -194,11 +195,13 @@ class _Pass:
     # ------------------------------------------------------------------------------------------ writing
     def finish(self) -> list[Any]:
         """Write what the pass found: `.grad` of leaves and of tensors that retain it, or the captured gradients."""
+        if self.tensors is None and not self.accumulate_grad:
+            return [(leaf, _owned_tensor(g, leaf._device)) for leaf, g in self.leaves]
         for tensor, g in self.retained:
             tensor._grad = g if tensor._grad is None else tensor._grad + g
         if self.tensors is not None and self.inputs is not None:
             if not self.accumulate_grad:
-                return [self._captured_tensor(edge) for edge in self.inputs]
+                return [_owned_tensor(self.captured.get(edge), edge[0].device) for edge in self.inputs]
             for tensor, edge in dict(zip(self.tensors, self.inputs, strict=True)).items():
                 if tensor._edge is None and self.captured.get(edge) is not None:
                     self.leaves.append((tensor, self.captured[edge]))
@@ -206,14 +209,6 @@ class _Pass:
             for variable, g in self.leaves:
                 self._accumulate_leaf(variable, g)
         return []
-
-    def _captured_tensor(self, edge: Edge) -> Any:
-        g = self.captured.get(edge)
-        if g is None or not isinstance(g, Array):
-            return g
-        if g.shared:
-            g = cloned(g)
-        return wrap(g, edge[0].device)
 
     def _accumulate_leaf(self, variable: Any, g: Any) -> None:
         """Add to `.grad`: a new tensor the first time, in place afterwards, out of place under `create_graph`."""
@@ -232,6 +227,13 @@ class _Pass:
         else:
             accumulate(present._array, g, True)
             present._array.storage.version += 1
+
+
+def _owned_tensor(g: Any, device: Any) -> Any:
+    """A gradient as a tensor whose memory is nobody else's."""
+    if not isinstance(g, Array):
+        return g
+    return wrap(cloned(g) if g.shared else g, device)
 
 
 def _add_tensors(present: Any, g: Any, owned: bool) -> Any:
@@ -263,7 +265,7 @@ def _check_replacement(hook: Any, result: Any, tensor: Any) -> None:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
-def _count_dependencies(roots: list[Edge]) -> dict[Node, int]:
+def count_dependencies(roots: list[Edge]) -> dict[Node, int]:
     """For each reachable node the number of gradients that will arrive there, roots not counted."""
     pending: dict[Node, int] = dict.fromkeys((node for node, _ in roots), 0)
     stack = list(pending)

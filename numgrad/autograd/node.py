@@ -48,6 +48,7 @@ class Node:
         saved: what its gradient reads; the engine sets it to None afterwards, unless it is empty, and a second backward
             then raises.
         sequence: order of creation; backward runs from the highest down.
+        consumed: whether a backward by Burn's rules took the node; it may then never be reached by those rules again.
     """
 
     __slots__ = ("__dict__", "__weakref__", "device", "edges", "hooks", "saved", "sequence")
@@ -55,6 +56,7 @@ class Node:
     # Defaults of what few nodes have; a node that differs holds it in its `__dict__`.
     op: ClassVar[Any] = None
     outputs: int = 1
+    consumed: bool = False
 
     edges: tuple[Edge | None, ...]
     saved: Any

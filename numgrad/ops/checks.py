@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..autograd.variable import CLASSES
+from ..operands import MIXED, Foreign
 
 
 def check_tensor(name: str, value: Any, argument: str = "input", position: int = 1) -> None:
     """Raise TypeError when an argument of the function `name` is no tensor."""
     if value.__class__ not in CLASSES:
+        if isinstance(value, Foreign):
+            raise TypeError(MIXED)
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
         )
