@@ -12,18 +12,37 @@ The rules are Burn 0.22's; the graph and the kernels are those of `numgrad.Tenso
 
 from ..device import Device, GradientCheckpointingStrategy
 from ..panic import Panic
+from . import activation
+from .distribution import Distribution
 from .gradients import Gradients
+from .layers import LinearConfig
 from .methods import bind as _bind
+from .module import Layer, Module
+from .optim import AdamConfig, AdamWConfig, GradientsAccumulator, GradientsParams, ModuleOptimizer, SgdConfig
+from .param import Param, ParamId
 from .tensor import BoolTensor, IntTensor, Tensor
 
 _bind()
 
 __all__ = [
+    "AdamConfig",
+    "AdamWConfig",
     "BoolTensor",
     "Device",
+    "Distribution",
     "GradientCheckpointingStrategy",
     "Gradients",
+    "GradientsAccumulator",
+    "GradientsParams",
     "IntTensor",
+    "Layer",
+    "LinearConfig",
+    "Module",
+    "ModuleOptimizer",
     "Panic",
+    "Param",
+    "ParamId",
+    "SgdConfig",
     "Tensor",
+    "activation",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .. import creation, interop
 from ..autograd.node import gradient_edge
@@ -42,6 +42,16 @@ class Handle(Foreign):
     __array_priority__ = 2000
     __array_ufunc__ = None  # NumPy leaves mixed operators to us, which refuse
     __hash__ = object.__hash__
+
+    if TYPE_CHECKING:  # operators and methods are bound by `methods`
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
 
     KINDS: ClassVar[str] = ""  # letters of the NumPy kinds that the class holds
 

@@ -114,16 +114,16 @@ def bind() -> None:
             methods |= {name: lift(_method_of(name), one_kind=True) for name in (op.name, *op.aliases)}
     for name, engine_name in functions.RENAMED.items():
         methods[name] = lift(_method_of(engine_name), one_kind=True)
-    for name, value in vars(functions).items():
-        if isinstance(value, FunctionType) and not name.startswith("_"):
-            methods[name] = lift(value)  # type: ignore[arg-type]
-    for name, function in _OPERATORS.items():
-        methods[f"__{name}__"] = _operator(function)
-        methods[f"__r{name}__"] = _operator(function, reflected=True)
+    own = vars(functions)
+    names = [name for name, value in own.items() if isinstance(value, FunctionType) and not name.startswith("_")]
+    methods |= {name: lift(own[name]) for name in names}
+    for name, binary in _OPERATORS.items():
+        methods[f"__{name}__"] = _operator(binary)
+        methods[f"__r{name}__"] = _operator(binary, reflected=True)
     for name in _COMPARISONS:
         methods[f"__{name}__"] = _operator(getattr(operator, name))
-    for name, function in _UNARY.items():
-        methods[name] = lift(function)
+    for name, unary in _UNARY.items():
+        methods[name] = lift(unary)
     for name, method in methods.items():
         method.__name__ = name
         method.__qualname__ = f"Handle.{name}"

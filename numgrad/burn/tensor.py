@@ -12,8 +12,11 @@ from ..device import device as Device
 from ..dtype import dtype as DType
 from ..panic import Panic
 from . import tape
+from .distribution import Distribution
 from .gradients import Gradients
 from .handle import Handle, plain
+
+_SIMILAR = "there is a method is_require_grad with a similar name; float() gives a tensor that can require a gradient"
 
 
 class Tensor(Handle):
@@ -38,6 +41,15 @@ class Tensor(Handle):
     def from_floats(cls, floats: Any, device: Device) -> Self:
         """A tensor of the default float dtype."""
         return cls.from_data(floats, device, dtypes.get_default_dtype())
+
+    @classmethod
+    def random(cls, shape: Any, distribution: Distribution, device: Device) -> Self:
+        """Random floats, from `Distribution.Default()`, `.Uniform(low, high)`, `.Normal(mean, std)` or `.Bernoulli(p)`."""
+        return cls.zeros(shape, device).random_like(distribution)
+
+    def random_like(self, distribution: Distribution) -> Self:
+        """Random floats of the same shape, dtype, device and context."""
+        return self._over(distribution.draw(self._read().detach().clone()))
 
     # ------------------------------------------------------------------------------------------ graph
     def require_grad(self) -> Self:
@@ -99,8 +111,8 @@ class IntTensor(Handle):
     __slots__ = ()
     KINDS = "iu"
 
-    require_grad = Advice("there is a method with a similar name: is_require_grad. float() gives what can require one")
-    set_require_grad = Advice("float() gives a tensor that can require a gradient")
+    require_grad = Advice(_SIMILAR)
+    set_require_grad = Advice("float() gives a tensor that can")
 
     @classmethod
     def _default_dtype(cls, data: Any) -> DType | None:
@@ -112,6 +124,11 @@ class IntTensor(Handle):
         """A tensor of 64-bit integers."""
         return cls.from_data(ints, device, dtypes.int64)
 
+    @classmethod
+    def arange(cls, integers: range, device: Device) -> Self:
+        """The integers of a range."""
+        return cls.from_ints(list(integers), device)
+
 
 class BoolTensor(Handle):
     """Truth values: masks, and what comparisons give."""
@@ -119,8 +136,8 @@ class BoolTensor(Handle):
     __slots__ = ()
     KINDS = "b"
 
-    require_grad = Advice("there is a method with a similar name: is_require_grad. float() gives what can require one")
-    set_require_grad = Advice("float() gives a tensor that can require a gradient")
+    require_grad = Advice(_SIMILAR)
+    set_require_grad = Advice("float() gives a tensor that can")
 
     @classmethod
     def _default_dtype(cls, data: Any) -> DType | None:
