@@ -37,19 +37,28 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "rshift": operator.rshift,
 }
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-_UNARY = {"__neg__": operator.neg, "__abs__": operator.abs, "__invert__": operator.invert}
+_UNARY: dict[str, Callable[..., Any]] = {
+    "__neg__": operator.neg,
+    "__abs__": operator.abs,
+    "__invert__": operator.invert,
+}
+
+
+def call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function of tensors: handles go in as their tensors, and the results come as handles.
+
+    Raises TypeError for tensors of the other front door.
+    """
+    return _handles(function(*map(_tensors, arguments), **{name: _tensors(x) for name, x in options.items()}))
 
 
 def lift(function: Callable[..., Any], *, one_kind: bool = False) -> Callable[..., Any]:
-    """A function of tensors as one of handles: handles among the arguments go in as their tensors, results come as handles.
-
-    With `one_kind` handles of different classes are refused with TypeError; tensors of the other front door always are.
-    """
+    """A function of tensors as one of handles; see `call`. With `one_kind` it refuses handles of different classes."""
 
     def lifted(*arguments: Any, **options: Any) -> Any:
         if one_kind:
             _check_kinds(arguments)
-        return _handles(function(*map(_tensors, arguments), **{name: _tensors(x) for name, x in options.items()}))
+        return call(function, *arguments, **options)
 
     lifted.__name__ = function.__name__
     lifted.__doc__ = function.__doc__

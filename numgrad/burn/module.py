@@ -9,7 +9,7 @@ from typing import Any, Self
 from .. import nn
 from ..device import device as Device
 from ..tensor import Tensor as EngineTensor
-from .methods import lift
+from .methods import call
 from .param import Param
 from .tensor import handle_of
 
@@ -124,7 +124,7 @@ class Layer(Module):
 
     def forward(self, *inputs: Any, **options: Any) -> Any:
         """Call the wrapped module on the tensors of handles."""
-        return lift(self._layer)(*inputs, **options)
+        return call(self._layer, *inputs, **options)
 
     def torch(self) -> nn.Module:
         """The wrapped module, which shares its parameters' memory."""
