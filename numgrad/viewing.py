@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .autograd.checkpointing import checkpoint
 from .autograd.grad_mode import mode
 from .autograd.node import gradient_edge, node_class, save_plan
 from .autograd.variable import NO_GRAD, SEVERAL, ViewInfo, wrap
 from .autograd.view_rules import inherited
+from .device import BALANCED
 from .kernels.array import Array
 from .kernels.registry import SeveralViewsOp, ViewOp
 
@@ -17,8 +19,11 @@ def view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     if isinstance(op, SeveralViewsOp):
         return _several_views(op, x, attributes)
     array = x._array
-    made = op.layout(array.shape, array.strides, array.offset, *attributes)
-    return _view_of(x, array.view(*made), _node(op, x, attributes, 1), 0, "")
+    result = array.view(*op.layout(array.shape, array.strides, array.offset, *attributes))
+    node = _node(op, x, attributes, 1)
+    if node is not None and x._device.context is BALANCED:
+        checkpoint(node, op, (array,), attributes, (result,))
+    return _view_of(x, result, node, 0, "")
 
 
 def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -110,8 +110,11 @@ class _Pass:
             if g is None and node.outputs > 1:
                 g = [None] * node.outputs
             results = node.apply(g, graph)
-            if not keep and node.saved:
-                node.saved = None
+            if not keep:
+                if node.saved:
+                    node.saved = None
+                elif node.saved is None:
+                    node.release()
             for link, result in zip(node.edges, results):  # noqa: B905  (strict costs, and apply gives one for each edge)
                 if link is None:
                     continue

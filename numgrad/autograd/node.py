@@ -47,6 +47,8 @@ class Node:
         outputs: number of outputs of the forward op.
         saved: what its gradient reads; the engine sets it to None afterwards, unless it is empty, and a second backward
             then raises.
+        packed: stands for `saved`, which then is None, where what is saved has to be made again by `packed.open()`.
+        recipe: how to compute the result again, where balanced checkpointing may want to.
         sequence: order of creation; backward runs from the highest down.
         consumed: whether a backward by Burn's rules took the node; it may then never be reached by those rules again.
     """
@@ -56,6 +58,8 @@ class Node:
     # Defaults of what few nodes have; a node that differs holds it in its `__dict__`.
     op: ClassVar[Any] = None
     outputs: int = 1
+    packed: Any = None
+    recipe: Any = None
     consumed: bool = False
 
     edges: tuple[Edge | None, ...]
@@ -103,6 +107,18 @@ class Node:
         if self.hooks is None:
             self.hooks = Hooks()
         return self.hooks
+
+    def release(self) -> None:
+        """Let go of what is saved, when the node has been used and its graph is not kept."""
+        if self.saved:
+            self.saved = None
+        self.packed = self.recipe = None
+
+    def open_packed(self) -> Any:
+        """What stands for `saved`. Raises RuntimeError when it was freed."""
+        if self.packed is None:
+            raise RuntimeError(FREED)
+        return self.packed.open()
 
 
 class Hooks:
@@ -228,17 +244,19 @@ class ElementwiseNode(Node):
             if isinstance(value, Array) and value.version != version:
                 raise_modified(value, version, self._producer(index), index < 0)
 
+    def edge_of(self, index: int) -> Edge | None:
+        """Where a saved array came from: the output of a node, this one's for a result."""
+        return (self, OUT - index) if index < 0 else self.edges[index]
+
     def _producer(self, index: int) -> str | None:
         """The name of the node that made a saved array."""
-        if index < 0:
-            return self.name()
-        edge = self.edges[index]
+        edge = self.edge_of(index)
         return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
 
     def _unpack(self) -> Any:
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
+            return self.open_packed()
         for value in saved:
             if value.__class__ is Array and value._storage is not None and value._storage.version:
                 self._check_versions()
@@ -253,10 +271,11 @@ class ElementwiseNode(Node):
         recorder = self.recorder
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
-        for value in saved:  # `_unpack`, written out
-            if value.__class__ is Array and value._storage is not None and value._storage.version:
-                self._check_versions()
+            saved = self.open_packed()
+        else:
+            for value in saved:  # `_unpack`, written out
+                if value.__class__ is Array and value._storage is not None and value._storage.version:
+                    self._check_versions()
         if recorder.run is not None and self.meta is None and g.flat is not None:
             return recorder.run(g, saved)
         return self._apply_general(g, saved)
@@ -297,8 +316,7 @@ class ElementwiseNode(Node):
         """What is saved, under its index, with its place in the graph."""
         values = {}
         for index, value in zip(self.recorder.saves, self._unpack(), strict=True):
-            edge = (self, OUT - index) if index < 0 else self.edges[index]
-            values[index] = _variable(value, self.device, edge) if isinstance(value, Array) else value
+            values[index] = _variable(value, self.device, self.edge_of(index)) if isinstance(value, Array) else value
         return values
 
     def _apply_tensors(self, g: Any) -> Sequence[Any]:
@@ -432,7 +450,7 @@ class OpNode(Node):
     def _unpack(self) -> dict[str, Array]:
         saved = self.saved
         if saved is None:
-            raise RuntimeError(FREED)
+            return self.open_packed()
         for array, version in zip(saved.values(), self.versions, strict=True):
             if array.version != version:
                 name = next(n for n, a in saved.items() if a is array)
@@ -444,14 +462,15 @@ class OpNode(Node):
         """See `Node.next_functions`."""
         return super().next_functions if self.op.variadic else _operand_edges(self, [False] * len(self.edges))
 
-    def _edge_of(self, name: str) -> Edge | None:
+    def edge_of(self, name: str) -> Edge | None:
+        """Where a saved array came from: the output of a node, this one's for a result."""
         if name.startswith("out"):
             number = int(name[3:] or 0)
             return None if number in self.op.non_differentiable_outputs else (self, number)
         return self.edges[self.op.inputs.index(name)]
 
     def _producer(self, name: str) -> str | None:
-        edge = self._edge_of(name)
+        edge = self.edge_of(name)
         return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
@@ -466,7 +485,7 @@ class OpNode(Node):
             return (None,) * len(self.edges)
         saved = self._unpack()
         if graph:
-            tensors = {n: _variable(a, self.device, self._edge_of(n)) for n, a in saved.items()}
+            tensors = {n: _variable(a, self.device, self.edge_of(n)) for n, a in saved.items()}
             return self._apply_rules(grads, tensors | self.facts)
         if not op.is_view and (fused := op.fused_kernels.get(self.device.type)) is not None:
             return self._apply_fused(fused, g, saved)

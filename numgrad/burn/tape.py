@@ -30,7 +30,7 @@ def _take(root: Any) -> None:
     """Mark all steps behind an edge as consumed. Leaves are no steps: they serve any number of times."""
     steps = [node for node in count_dependencies([root]) if node.__class__ is not AccumulateGrad]
     with _taking:  # of two threads that share a step one gets it
-        if any(node.consumed or node.saved is None for node in steps):
+        if any(node.consumed or (node.saved is None and node.packed is None) for node in steps):
             raise Panic(CONSUMED)
         for node in steps:
             node.consumed = True
