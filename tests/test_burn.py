@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from simt_runtime import SimulatedRuntime, installed
 
 import numgrad as ng
 from numgrad import Device, burn
@@ -353,6 +354,20 @@ def test_a_move_is_recorded_even_to_the_same_device():
     assert flags(moved.detach().require_grad()) == LEAF
 
 
+def test_gradients_come_back_to_the_device_of_their_leaf():
+    with installed(SimulatedRuntime()):
+        x = leaf([2.0, 3.0])
+        moved = x.to_device(Device.cuda(0))
+        assert flags(moved) == TRACKED
+        assert moved.device() == Device.cuda(0)
+        gradients = (moved * moved).sum().backward()
+        assert x.grad(gradients).device() == PLAIN
+        assert x.grad(gradients).to_list() == [4.0, 6.0]
+        other = floats([1.0, 1.0], PLAIN).to_device(Device.cuda(0))
+        with panics("The provided tensors are not on the same backend. Got backends cpu and cuda:0."):
+            x.grad_replace(gradients, other)
+
+
 # ---------------------------------------------------------------------------------------------------- gradients
 def test_gradients_are_plain_and_of_leaves_only():
     x = leaf([3.0])
@@ -574,6 +589,8 @@ def test_integers_and_truth_values_have_no_require_grad():
 def test_kinds_do_not_mix():
     with pytest.raises(TypeError, match=r"burn\.Tensor and burn\.IntTensor do not mix"):
         floats([1.0, 2.0]) * burn.IntTensor.from_ints([1, 2], AD)
+    with pytest.raises(TypeError, match=r"burn\.Tensor and burn\.BoolTensor do not mix"):
+        burn.Tensor.cat([floats([1.0]), floats([1.0]) > 0.0], 0)
     with pytest.raises(TypeError, match="is of another kind"):
         burn.IntTensor.wrap(ng.ones(2))
     with pytest.raises(TypeError, match=r"takes a numgrad\.Tensor, not list"):

@@ -57,7 +57,7 @@ class Handle(Foreign):
 
     _tensor: Any
     _leaf: Any
-    _identity: Identity
+    _identity: Identity | None  # made when first asked for
     _version: int
 
     @classmethod
@@ -66,7 +66,7 @@ class Handle(Foreign):
         handle = object.__new__(cls)
         handle._tensor = tensor
         handle._leaf = leaf
-        handle._identity = Identity() if identity is None else identity
+        handle._identity = identity
         handle._version = tensor._array.version
         return handle
 
@@ -239,7 +239,7 @@ class Handle(Foreign):
         if GradientCheckpointingStrategy(strategy) is GradientCheckpointingStrategy.Balanced:
             where = where.gradient_checkpointing()
         edge = gradient_edge(tensor) if self.is_tracked() else None
-        return self._over(wrap(tensor._array, where, edge), self._leaf, self._identity)
+        return self._over(wrap(tensor._array, where, edge), self._leaf, self._shared_identity())
 
     def detach(self) -> Self:
         """The same values in a new place outside of the graph; a leaf that keeps its gradient becomes another such leaf."""
@@ -248,9 +248,14 @@ class Handle(Foreign):
         fresh = self._over(self._read().detach())
         return fresh._marked() if self.is_require_grad() else fresh
 
+    def _shared_identity(self) -> Identity:
+        if self._identity is None:
+            self._identity = Identity()
+        return self._identity
+
     def _marked(self) -> Self:
         """An untracked handle as a leaf; the same leaf for all clones."""
-        identity, where = self._identity, self._tensor._device
+        identity, where = self._shared_identity(), self._tensor._device
         leaf = identity.leaf
         if leaf is None:
             leaf = self._read().detach().requires_grad_()

@@ -85,28 +85,47 @@ def _handles(result: Any) -> Any:
     return result
 
 
-def _check_kinds(arguments: Any) -> None:
-    first: Any = None
+def _check_kinds(arguments: Any, first: Any = None) -> Any:
+    """Raise TypeError for handles of different classes, those in lists included; gives the class of the first."""
     for x in arguments:
-        if not isinstance(x, Handle):
-            continue
-        if first is not None and first is not type(x):
-            raise TypeError(
-                f"burn.{first.__name__} and burn.{type(x).__name__} do not mix in one operation: convert with float(), "
-                "int() or bool()"
-            )
-        first = type(x)
+        if isinstance(x, (list, tuple)):
+            first = _check_kinds(x, first)
+        elif isinstance(x, Handle):
+            if first is not None and first is not type(x):
+                raise TypeError(
+                    f"burn.{first.__name__} and burn.{type(x).__name__} do not mix in one operation: convert with "
+                    "float(), int() or bool()"
+                )
+            first = type(x)
+    return first
 
 
-def _operator(function: Callable[..., Any], *, reflected: bool = False) -> Callable[..., Any]:
-    lifted = lift(function, one_kind=True)
-
+def _operator(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
-        if not (isinstance(other, Handle) or other.__class__ in CLASSES or isinstance(other, NUMBERS)):
-            return NotImplemented
-        return lifted(other, self) if reflected else lifted(self, other)
+        operand = _operand(self, other)
+        return operand if operand is NotImplemented else handle_of(ranked(function(self._read(), operand)))
 
     return method
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Any:
+        operand = _operand(self, other)
+        return operand if operand is NotImplemented else handle_of(ranked(function(operand, self._read())))
+
+    return method
+
+
+def _operand(handle: Any, other: Any) -> Any:
+    """The other operand of an operator: a tensor, a number, or NotImplemented. Raises TypeError for other tensors."""
+    if other.__class__ is handle.__class__:
+        return other._read()
+    if isinstance(other, NUMBERS):
+        return other
+    if other.__class__ in CLASSES:
+        raise TypeError(MIXED)
+    _check_kinds((handle, other))
+    return NotImplemented
 
 
 def _method_of(name: str) -> Callable[..., Any]:
@@ -128,7 +147,7 @@ def bind() -> None:
     methods |= {name: lift(own[name]) for name in names}
     for name, binary in _OPERATORS.items():
         methods[f"__{name}__"] = _operator(binary)
-        methods[f"__r{name}__"] = _operator(binary, reflected=True)
+        methods[f"__r{name}__"] = _reflected(binary)
     for name in _COMPARISONS:
         methods[f"__{name}__"] = _operator(getattr(operator, name))
     for name, unary in _UNARY.items():
@@ -138,5 +157,5 @@ def bind() -> None:
         method.__qualname__ = f"Handle.{name}"
         setattr(Handle, name, method)
     Tensor.powi = lift(_method_of("__pow__"))  # type: ignore[attr-defined]
-    Handle.cat = staticmethod(lift(ops.cat))  # type: ignore[attr-defined]
-    Handle.stack = staticmethod(lift(ops.stack))  # type: ignore[attr-defined]
+    Handle.cat = staticmethod(lift(ops.cat, one_kind=True))  # type: ignore[attr-defined]
+    Handle.stack = staticmethod(lift(ops.stack, one_kind=True))  # type: ignore[attr-defined]

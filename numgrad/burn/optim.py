@@ -123,7 +123,7 @@ class ModuleOptimizer:
             gradient = gradients.remove(param.id)
             if gradient is not None:
                 value = plain(param.value).clone()  # the old module keeps its own
-                value._grad = plain(gradient.torch())
+                value.grad = plain(gradient.torch())
                 updated[param.id] = value
         if not updated:
             return module
