@@ -44,10 +44,17 @@ class Context:
     def __repr__(self) -> str:
         return f"Context({self.strategy})"
 
+    def __reduce__(self) -> Any:
+        return (_context_of, (self.strategy,))  # contexts are told apart by identity: a copy is the context itself
+
 
 PLAIN = Context(None)
 AUTODIFF = Context(GradientCheckpointingStrategy.Disabled)
 BALANCED = Context(GradientCheckpointingStrategy.Balanced)
+
+
+def _context_of(strategy: GradientCheckpointingStrategy | None) -> Context:
+    return next(context for context in (PLAIN, AUTODIFF, BALANCED) if context.strategy == strategy)
 
 
 def merge_contexts(first: Context, second: Context) -> Context:
@@ -195,7 +202,9 @@ class device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (device, (str(self),))
+        if self.context is AUTODIFF:
+            return (device, (str(self),))
+        return (device._of, (self.type, self.index, self.context))
 
 
 Device = device

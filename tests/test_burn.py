@@ -4,6 +4,8 @@ The assertions are those of Burn 0.22's own tests (`context.rs`, `graph_reuse.rs
 and of its documentation; expected numbers are derivatives done by hand.
 """
 
+import copy
+import pickle
 import threading
 from contextlib import contextmanager
 
@@ -626,3 +628,15 @@ def test_values_out_and_in():
     assert floats([2.5]).into_scalar() == 2.5
     assert repr(leaf([1.0, 2.0])) == "Tensor([1., 2.], is_require_grad)"
     assert repr(floats([1.0, 2.0], PLAIN)) == "Tensor([1., 2.])"
+
+
+def test_copies_and_pickles():
+    x = leaf([1.0, 2.0])
+    assert copy.copy(x) is copy.deepcopy(x) is x
+    restored = pickle.loads(pickle.dumps(x))
+    assert flags(restored) == LEAF
+    assert restored.to_list() == [1.0, 2.0]
+    assert flags(pickle.loads(pickle.dumps(x * 2.0))) == ASSOCIATED  # the graph is not saved
+    assert flags(pickle.loads(pickle.dumps(floats([1.0], PLAIN)))) == NONE
+    for device in (PLAIN, AD, BALANCED):
+        assert pickle.loads(pickle.dumps(device)) is copy.deepcopy(device) is device

@@ -3,6 +3,9 @@
 Updates are compared with those of `numgrad.optim`, which the oracle tests compare with PyTorch's.
 """
 
+import copy
+import pickle
+
 import pytest
 
 import numgrad as ng
@@ -249,3 +252,14 @@ def test_parameters_without_a_gradient_stay_the_same():
     assert burn.AdamConfig().init().step(0.1, model, GradientsParams()) is model
     with pytest.raises(ValueError, match="Invalid learning rate: -1"):
         burn.AdamConfig().init().step(-1, model, gradients)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))])
+def test_copies_of_modules_keep_ids_and_train(duplicate):
+    model = Model(AD)
+    other = duplicate(model)
+    assert values(other) == values(model)
+    assert [p.id for p in other.visit()] == [p.id for p in model.visit()]
+    assert states(other) == {LEAF}
+    stepped = burn.SgdConfig().init().step(0.1, other, gradients_of(other))
+    assert values(stepped) != values(model) == values(other)

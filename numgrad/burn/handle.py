@@ -195,6 +195,15 @@ class Handle(Foreign):
         """The handle itself: values do not change, so there is nothing to copy."""
         return self
 
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As in PyTorch the graph is not saved: what was a result comes back untracked.
+        return (_restored, (type(self), self.to_data(), self.device(), self.is_require_grad()))
+
     def is_autodiff(self) -> bool:
         """Whether the handle may take part in autodiff."""
         return self._tensor._device.context.enabled
@@ -278,6 +287,12 @@ def _device(device: Any) -> Device:
     if not isinstance(device, Device):
         raise TypeError(f"a device is wanted, such as Device.flex().autodiff(), not {type(device).__name__}")
     return device
+
+
+def _restored(cls: type[Handle], data: Any, device: Device, marked: bool) -> Any:
+    """A handle from its pickle."""
+    handle = cls.from_data(data, device)
+    return handle._marked() if marked else handle
 
 
 def ranked(tensor: Any) -> Any:

@@ -144,6 +144,13 @@ class Layer(Module):
         self._layer.train(training)
         return self
 
+    def __getstate__(self) -> Any:
+        return self._layer, list(self._params.values())
+
+    def __setstate__(self, state: Any) -> None:
+        self._layer, params = state
+        self._params = {id(param.value): param for param in params}
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("_layer", "_params"):
             raise AttributeError(name)

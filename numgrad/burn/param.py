@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from ..autograd.variable import wrap
 from ..device import AUTODIFF, Context
@@ -13,19 +14,12 @@ from ..panic import Panic
 from .handle import Handle
 from .tensor import Tensor, handle_of
 
-_numbers = itertools.count()
 
-
+@dataclass(frozen=True)
 class ParamId:
-    """What a parameter is called in containers of gradients and in the state of optimizers."""
+    """What a parameter is called in containers of gradients and in the state of optimizers; unique across processes."""
 
-    __slots__ = ("number",)
-
-    def __init__(self) -> None:
-        self.number = next(_numbers)
-
-    def __repr__(self) -> str:
-        return f"ParamId({self.number})"
+    text: str = field(default_factory=lambda: uuid4().hex)
 
 
 class Param:
