@@ -14,6 +14,7 @@ from importlib import import_module as _import_module
 from . import dtype as _dtypes
 from . import autograd, cuda, nn, ops, random
 from .autograd import (
+    Gradients,
     custom_vjp,
     enable_grad,
     inference_mode,
@@ -64,7 +65,7 @@ from .tensor_types import (
 from .kernels.scalar_ir import DifferentiationError
 from .kernels.threads import get_num_threads, set_num_threads
 from .kernels.user_ops import register_derivative
-from .device import device
+from .device import Device, device
 from .dtype import (
     bfloat16,
     can_cast,
@@ -98,7 +99,7 @@ bool = _dtypes.bool_
 __version__ = "0.1.0"
 
 # Imported when first asked for: an import of numgrad stays short.
-_LATE = frozenset({"func", "linalg", "optim", "testing", "utils"})
+_LATE = frozenset({"burn", "func", "linalg", "optim", "testing", "utils"})
 _LATE_FROM = {"graph": "utils.drawing"}
 
 

@@ -7,13 +7,22 @@ hardware alone, and equality of devices ignores it.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from types import ModuleType
 from typing import Any, ClassVar
 
 from .kernels import cpu
 from .kernels.backends import backend
+from .panic import Panic
 
 TYPES = ("cpu", "cuda")
+
+
+class GradientCheckpointingStrategy(StrEnum):
+    """How a graph keeps what its gradients read: all of it, or only what is dear to compute again."""
+
+    Disabled = "Disabled"
+    Balanced = "Balanced"
 
 
 class Context:
@@ -24,7 +33,7 @@ class Context:
 
     __slots__ = ("strategy",)
 
-    def __init__(self, strategy: str | None) -> None:
+    def __init__(self, strategy: GradientCheckpointingStrategy | None) -> None:
         self.strategy = strategy
 
     @property
@@ -33,24 +42,31 @@ class Context:
         return self.strategy is not None
 
     def __repr__(self) -> str:
-        return f"Context({self.strategy!r})"
+        return f"Context({self.strategy})"
+
+    def __reduce__(self) -> Any:
+        return (_context_of, (self.strategy,))  # contexts are told apart by identity: a copy is the context itself
 
 
 PLAIN = Context(None)
-AUTODIFF = Context("Disabled")
-BALANCED = Context("Balanced")
+AUTODIFF = Context(GradientCheckpointingStrategy.Disabled)
+BALANCED = Context(GradientCheckpointingStrategy.Balanced)
+
+
+def _context_of(strategy: GradientCheckpointingStrategy | None) -> Context:
+    return next(context for context in (PLAIN, AUTODIFF, BALANCED) if context.strategy == strategy)
 
 
 def merge_contexts(first: Context, second: Context) -> Context:
     """The context of an op's result: a plain operand counts as a constant beside an enabled one.
 
-    Raises RuntimeError, with Burn's text, for two different checkpointing strategies.
+    Raises Panic for two different checkpointing strategies.
     """
     if first is second or not second.enabled:
         return first
     if not first.enabled:
         return second
-    raise RuntimeError(
+    raise Panic(
         f"Gradient checkpointing strategy mismatch: {first.strategy} vs {second.strategy}. "
         "Tensors in the same operation must share a strategy."
     )
@@ -111,9 +127,51 @@ class device:
             found = cls._interned.setdefault(key, found)
         return found
 
+    # ------------------------------------------------------------------------------------------ Burn's constructors
+    @classmethod
+    def cpu(cls) -> device:
+        """The CPU without autodiff: tensors made there are constants until they are asked to take part."""
+        return cls._of("cpu", None, PLAIN)
+
+    flex = cpu  # Burn's default backend for the CPU; here there is one
+
+    @classmethod
+    def cuda(cls, index: int = 0) -> device:
+        """A CUDA card without autodiff."""
+        return cls._of("cuda", index, PLAIN)
+
+    # ------------------------------------------------------------------------------------------ context
     def with_context(self, context: Context) -> device:
         """The same hardware with another autodiff context."""
         return device._of(self.type, self.index, context)
+
+    def is_autodiff(self) -> bool:
+        """Whether tensors made on the device may take part in autodiff. Says nothing about any one of them."""
+        return self.context.enabled
+
+    def autodiff(self) -> device:
+        """The same hardware with autodiff; itself, with its checkpointing, when it has it already."""
+        return self if self.context.enabled else self.with_context(AUTODIFF)
+
+    def without_autodiff(self) -> device:
+        """The same hardware without autodiff."""
+        return self.with_context(PLAIN)
+
+    inner = without_autodiff
+
+    def gradient_checkpointing(self) -> device:
+        """The same hardware, whose graphs compute cheap values again rather than keep them. Raises Panic without autodiff.
+
+        >>> device.cpu().autodiff().gradient_checkpointing().gradient_checkpointing_strategy().name
+        'Balanced'
+        """
+        if not self.context.enabled:
+            raise Panic("Gradient checkpointing requires autodiff; use Device::autodiff().gradient_checkpointing()")
+        return self.with_context(BALANCED)
+
+    def gradient_checkpointing_strategy(self) -> GradientCheckpointingStrategy | None:
+        """The strategy of tensors made on the device; None without autodiff."""
+        return self.context.strategy
 
     def concrete(self) -> device:
         """The device that a tensor on it reports: `cuda` is `cuda:0`."""
@@ -144,7 +202,9 @@ class device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (device, (str(self),))
+        if self.context is AUTODIFF:
+            return (device, (str(self),))
+        return (device._of, (self.type, self.index, self.context))
 
 
 Device = device

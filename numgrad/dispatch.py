@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from .autograd import variable
+from .autograd.checkpointing import checkpoint
 from .autograd.complex_node import ComplexRecorder, complex_node_class
 from .autograd.elementwise_node import Recorder, elementwise_node
 from .autograd.grad_mode import mode
@@ -23,7 +24,7 @@ from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.tracing import innermost, run_at
 from .autograd.variable import CLASSES, wrap, wrap_new
 from .autograd.watch import watching
-from .device import PLAIN, device
+from .device import AUTODIFF, BALANCED, PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernel_calls import run_kernel
 from .kernels import cpu, threads
@@ -151,10 +152,12 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
     else:
         mask = 1 if edge2 is None else 3
     recorder = plan.recorders.get(mask)
-    if recorder is None or where.context is PLAIN:
+    if recorder is None or where.context is not AUTODIFF:
         recorder = _new_recorder(op, plan, mask, where)
         if recorder is None:
             return wrap_new(result, where)
+        if where.context is BALANCED:
+            return _recorded(op, recorder, (edge, edge2), [a, b], [result], where, None)
     keeps = recorder.keeps
     if keeps == 2:
         saved: Any = (b,)
@@ -226,10 +229,12 @@ def unary(op: ElementwiseOp, first: Any) -> Any:
     edge = gradient_edge(first)
     mask = 0 if edge is None else 1
     recorder = plan.recorders.get(mask)
-    if recorder is None or where.context is PLAIN:
+    if recorder is None or where.context is not AUTODIFF:
         recorder = _new_recorder(op, plan, mask, where)
         if recorder is None:
             return wrap_new(result, where)
+        if where.context is BALANCED:
+            return _recorded(op, recorder, (edge,), [a], [result], where, None)
     saved = [a if i == 0 else result for i in recorder.saves]
     node = elementwise_node(op.node_class, recorder, (edge,), saved, where)
     if a._storage is not None and a._storage.version:
@@ -283,6 +288,8 @@ def _recorded(
     node.meta = meta
     if any(versions := saved_versions(saved)):
         node.versions = versions
+    if where.context is BALANCED:
+        checkpoint(node, op, operands, (), targets)
     if op.outputs == 1:
         return wrap(targets[0], where, (node, 0))
     return tuple(
@@ -374,6 +381,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     if in_place:
         rebase(out, node)
         return out
+    if where.context is BALANCED:
+        checkpoint(node, op, operands, (), [target])
     return wrap(target, where, (node, 0))
 
 

@@ -17,6 +17,22 @@ from .out import check_castable, no_out_grad, resize_out
 NUMBERS = (bool, int, float, complex)  # exactly these: NumPy's scalars are converted first
 
 
+MIXED = (
+    "numgrad.Tensor and numgrad.burn.Tensor do not mix in one operation: convert with burn.Tensor.wrap(t), which gives a "
+    "handle, or with h.torch(), which gives a tensor; neither copies"
+)
+
+
+class Foreign:
+    """A tensor of the other front door. Where the engine looks for the array of its own tensors, it finds the advice."""
+
+    __slots__ = ("__weakref__",)
+
+    @property
+    def _array(self) -> Any:
+        raise TypeError(MIXED)
+
+
 def device_of(op: Op, inputs: Any) -> device:
     """The device of an op's result; contexts of the operands merge. Raises RuntimeError for two kinds of hardware."""
     found: device | None = None
@@ -71,6 +87,8 @@ def converted(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
     """The error about an input that is no tensor, with PyTorch's text."""
+    if isinstance(value, Foreign):
+        return TypeError(MIXED)
     public, position = op.name.partition(".")[0], op.inputs.index(name) + 1
     return TypeError(f"{public}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .autograd.checkpointing import checkpoint
 from .autograd.op_node import node_class, save_plan
-from .device import device
+from .device import BALANCED, device
 from .kernels.array import Array
 from .kernels.registry import KernelOp
 
@@ -48,4 +49,7 @@ def record(
     for name, i in plan.metas:
         facts[name] = (arrays[i].dtype.name, arrays[i].device)
     needs = tuple([e is not None for e in edges])
-    return node_class(op)(tuple(edges), saved, facts, where, op.outputs, needs)
+    node = node_class(op)(tuple(edges), saved, facts, where, op.outputs, needs)
+    if where.context is BALANCED:
+        checkpoint(node, op, arrays, attributes, found)
+    return node

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .autograd.checkpointing import checkpoint
 from .autograd.grad_mode import mode
 from .autograd.history import move_retained
 from .autograd.inplace import check_writable
@@ -12,6 +13,7 @@ from .autograd.op_node import node_class, save_plan
 from .autograd.tracing import noted, run_at
 from .autograd.variable import INFERENCE, NO_GRAD, SEVERAL, ViewInfo, wrap
 from .autograd.view_rules import inherited
+from .device import BALANCED
 from .kernels.array import Array
 from .kernels.registry import SeveralViewsOp, ViewOp
 
@@ -32,7 +34,11 @@ def _plain_view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     array = x._array
     made = op.layout(array.shape, array.strides, array.offset, *attributes)
     dtype = None if op.dtype is None else op.dtype(array.dtype)
-    return _view_of(x, array.view(*made, dtype), _node(op, x, attributes, 1), 0, "")
+    result = array.view(*made, dtype)
+    node = _node(op, x, attributes, 1)
+    if node is not None and x._device.context is BALANCED:
+        checkpoint(node, op, (array,), attributes, (result,))
+    return _view_of(x, result, node, 0, "")
 
 
 def view_in_place(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:

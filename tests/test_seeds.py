@@ -1,4 +1,6 @@
-"""Two PyTorch programs print PyTorch's lines on numgrad; only random values, ids and one name may differ."""
+"""Two PyTorch programs print PyTorch's lines on numgrad; only random values, ids and one name may differ.
+
+Their Burn versions print Burn's."""
 
 import re
 import subprocess
@@ -46,6 +48,49 @@ def test_flags_of_leaves_and_results_and_what_may_be_changed() -> None:
         "requires_grad_() on a*a: ok",
         "late x.grad = None | w.grad = tensor([1., 2.])",
         "fc.weight  requires_grad=True  is_leaf=True  grad_fn=None",
+    ]
+
+
+def test_flags_through_burns_door() -> None:
+    """The Burn program's lines, without the headers of its panics; what its compiler refuses is the AttributeError."""
+    assert run_example("seed_flags_burn.py") == [
+        "a          is_autodiff=true  is_tracked=false is_require_grad=false",
+        "w          is_autodiff=true  is_tracked=true  is_require_grad=true",
+        "a*a        is_autodiff=true  is_tracked=false is_require_grad=false",
+        "a*w        is_autodiff=true  is_tracked=true  is_require_grad=false",
+        "Tensor::require_grad requires autodiff; call Tensor::autodiff first",
+        "require_grad on Device::flex(): panicked",
+        "Tensor::backward requires a tracked autodiff tensor; call Tensor::autodiff().require_grad() on the source leaf "
+        "before computing the output",
+        "backward on constant: panicked",
+        "Can't convert a non leaf tensor into a tracked tensor",
+        "require_grad on a*w: panicked",
+        "a*w off    is_autodiff=true  is_tracked=false is_require_grad=false",
+        "set_require_grad(false) on a*w: ok",
+        "a*a after  is_autodiff=true  is_tracked=true  is_require_grad=true",
+        "require_grad on a*a: ok",
+        "AttributeError: 'IntTensor' object has no attribute 'require_grad': there is a method is_require_grad with a "
+        "similar name; float() gives a tensor that can require a gradient",
+        "late x.grad = None | w.grad = Some([1.0, 2.0])",
+        "lifted     is_autodiff=true  is_tracked=true  is_require_grad=true",
+        "fc.weight  is_autodiff=true  is_tracked=true  is_require_grad=true",
+        "plain fc.w is_autodiff=false is_tracked=false is_require_grad=false",
+    ]
+
+
+def test_lesson_through_burns_door() -> None:
+    assert run_example("seed_lesson_burn.py") == [
+        "Some([5.0]) Some([2.0]) None",
+        "y.backward() again: panicked",
+        "Some([7.0])",
+        "Some([12.0])",
+        "True True",
+        "None",
+        "Some([6.0]) False",
+        "Tensor::backward requires a tracked autodiff tensor; call Tensor::autodiff().require_grad() on the source leaf "
+        "before computing the output",
+        *["Some([6.0])"] * 4,
+        "True True True",
     ]
 
 

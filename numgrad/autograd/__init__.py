@@ -21,11 +21,13 @@ from .grad_mode import (
     set_multithreading_enabled,
 )
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .gradient_container import Gradients, gradients
 from .variable import Variable, is_inference
 
 __all__ = [
     "Function",
     "GradcheckError",
+    "Gradients",
     "Variable",
     "anomaly_mode",
     "backward",
@@ -39,6 +41,7 @@ __all__ = [
     "grad_mode",
     "gradcheck",
     "gradgradcheck",
+    "gradients",
     "graph",
     "inference_mode",
     "is_anomaly_check_nan_enabled",

@@ -75,13 +75,13 @@ def backward(
             UserWarning,
             stacklevel=3,
         )
-    edges = _root_edges(roots)
+    edges = root_edges(roots)
     if wanted is not None:
-        _check_inputs(wanted)
+        check_inputs(wanted)
         for x in wanted:
             if x.__class__ in CLASSES:
                 x.retain_grad()  # a result among the inputs keeps its gradient from now on, as in PyTorch
-    targets = None if wanted is None else _input_edges(wanted)
+    targets = None if wanted is None else input_edges(wanted)
     run_backward(edges, gradients, keep_graph=keep, create_graph=bool(create_graph), inputs=targets)
 
 
@@ -153,9 +153,9 @@ def _run(
 ) -> list[Any]:
     """What `grad` returns, before it is checked for what was not used."""
     gradients = make_gradients(roots, given)
-    edges = _root_edges(roots)
-    _check_inputs(wanted)
-    targets = _input_edges(wanted)
+    edges = root_edges(roots)
+    check_inputs(wanted)
+    targets = input_edges(wanted)
     if innermost((*roots, *wanted, *gradients)) is not None:
         return pull(roots, wanted, gradients, create_graph, keep)
     return run_backward(
@@ -233,13 +233,15 @@ def _inputs(inputs: Any, caller: str) -> tuple[Any, ...]:
     return wanted
 
 
-def _check_inputs(inputs: Sequence[Any]) -> None:
+def check_inputs(inputs: Sequence[Any]) -> None:
+    """Raise RuntimeError, with PyTorch's text, for something among `inputs` that is no tensor."""
     for x in inputs:
         if not _is_one(x):
             raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
 
 
-def _input_edges(inputs: Sequence[Any]) -> list[Edge]:
+def input_edges(inputs: Sequence[Any]) -> list[Edge]:
+    """Where the gradients of inputs arrive. Raises RuntimeError for one that requires none."""
     edges = []
     for x in inputs:
         edge = (x.node, x.output_nr) if isinstance(x, GradientEdge) else gradient_edge(x)
@@ -249,7 +251,8 @@ def _input_edges(inputs: Sequence[Any]) -> list[Edge]:
     return edges
 
 
-def _root_edges(roots: Sequence[Any]) -> list[Any]:
+def root_edges(roots: Sequence[Any]) -> list[Any]:
+    """Where backward starts. Raises RuntimeError, with PyTorch's text, for a root that was not recorded."""
     edges = []
     for i, root in enumerate(roots):
         edge = (root.node, root.output_nr) if isinstance(root, GradientEdge) else gradient_edge(root)
@@ -314,6 +317,11 @@ def _implicit(meta: OutputMeta) -> Any:
     dtype = FROM_NUMPY[meta.dtype]
     if not dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+    return make_ones(meta)
+
+
+def make_ones(meta: OutputMeta) -> Any:
+    """The gradient of a tensor's sum for the tensor itself."""
     loops = backend(meta.device.hardware)
     one = loops.empty(meta.shape, meta.dtype, meta.device.hardware)
     loops.fill(one, 1)

@@ -129,11 +129,13 @@ class ElementwiseNode(Node):
             if isinstance(value, Array) and value.version != version:
                 raise_modified(value, version, self._producer(index), index < 0)
 
+    def edge_of(self, index: int) -> Edge | None:
+        """Where a saved array came from: the output of a node, this one's for a result."""
+        return (self, OUT - index) if index < 0 else self.edges[index]
+
     def _producer(self, index: int) -> str | None:
         """The name of the node that made a saved array."""
-        if index < 0:
-            return self.name()
-        edge = self.edges[index]
+        edge = self.edge_of(index)
         return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
 
     def _unpack(self) -> Any:
@@ -199,8 +201,9 @@ class ElementwiseNode(Node):
         """What is saved, under its index, with its place in the graph."""
         values = {}
         for index, value in zip(self.recorder.saves, self._unpack(), strict=True):
-            edge = (self, OUT - index) if index < 0 else self.edges[index]
-            values[index] = saved_variable(value, self.device, edge) if isinstance(value, Array) else value
+            values[index] = (
+                saved_variable(value, self.device, self.edge_of(index)) if isinstance(value, Array) else value
+            )
         return values
 
     def _apply_tensors(self, g: Any) -> Sequence[Any]:

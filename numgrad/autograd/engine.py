@@ -41,11 +41,12 @@ def run_backward(
         keep_graph: keep what the nodes saved, for another backward.
         create_graph: record the backward itself.
         inputs: edges of tensors; if given, only they receive gradients.
-        accumulate_grad: add to `.grad` (`backward`); otherwise return the gradients of `inputs` (`grad`).
+        accumulate_grad: add to `.grad` (`backward`); otherwise return the gradients (`grad`, `gradients`).
         on_tensors: let gradients travel as tensors, as they do while the backward is recorded: some are traced.
 
     Returns:
-        With `accumulate_grad=False`, a tensor or None for each of `inputs`.
+        With `accumulate_grad=False`, a tensor or None for each of `inputs`; without them, `(leaf, gradient)` for every leaf
+        that was reached.
     """
     engine = _Pass(keep_graph, create_graph or on_tensors, inputs, accumulate_grad)
     mode = grad_mode.mode
@@ -107,7 +108,7 @@ class _Pass:
 
     # ------------------------------------------------------------------------------------------ running
     def run(self, roots: list[Edge], gradients: list[Any]) -> None:
-        pending = self.pending = _count_dependencies(roots)
+        pending = self.pending = count_dependencies(roots)
         wanted = self.wanted = None if self.inputs is None else _nodes_towards(pending, self.inputs)
         capturing = set(self.inputs or ())
         capture_nodes = {node for node, _ in capturing}
@@ -290,6 +291,8 @@ class _Pass:
     # ------------------------------------------------------------------------------------------ writing
     def finish(self) -> list[Any]:
         """Write what the pass found: `.grad` of leaves and of tensors that retain it, or the captured gradients."""
+        if self.inputs is None and not self.accumulate_grad:
+            return [(leaf, _owned_tensor(g, leaf._device)) for leaf, g in self.leaves]
         for variable, _ in self.leaves:
             if not self.graph and variable._grad is not None:
                 check_counted(variable._grad)
@@ -300,15 +303,7 @@ class _Pass:
                 self._accumulate_leaf(variable, g)
         if self.inputs is None or self.accumulate_grad:
             return []
-        return [self._captured_tensor(edge) for edge in self.inputs]
-
-    def _captured_tensor(self, edge: Edge) -> Any:
-        g = self.captured.get(edge)
-        if g is None or not isinstance(g, Array):
-            return g
-        if g.shared:
-            g = cloned(g)
-        return wrap_new(g, edge[0].device)
+        return [_owned_tensor(self.captured.get(edge), edge[0].device) for edge in self.inputs]
 
     def _accumulate_leaf(self, variable: Any, g: Any) -> None:
         """Add to `.grad`: a new tensor the first time, in place afterwards, out of place under `create_graph`."""
@@ -327,6 +322,13 @@ class _Pass:
         else:
             accumulate(present._array, g, True)
             present._array.storage.version += 1
+
+
+def _owned_tensor(g: Any, where: Any) -> Any:
+    """A gradient as a tensor whose memory is nobody else's."""
+    if not isinstance(g, Array):
+        return g
+    return wrap_new(cloned(g) if g.shared else g, where)
 
 
 def lend(g: Any, where: Any) -> Any:
@@ -378,7 +380,7 @@ def _repeats(array: Array) -> bool:
     return 0 in array.strides and any(s == 0 and n > 1 for n, s in zip(array.shape, array.strides, strict=True))
 
 
-def _count_dependencies(roots: list[Edge]) -> dict[Node, int]:
+def count_dependencies(roots: list[Edge]) -> dict[Node, int]:
     """For each reachable node the number of gradients that will arrive there, roots not counted."""
     pending: dict[Node, int] = dict.fromkeys((node for node, _ in roots), 0)
     stack = list(pending)

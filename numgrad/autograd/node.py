@@ -46,8 +46,10 @@ class Node(SavedAttributes):
         outputs: number of outputs of the forward op.
         saved: what its gradient reads; the engine sets it to None afterwards, unless it is empty, and a second backward
             then raises.
-        packed: stands for `saved`, which then is None, where hooks on saved tensors have what they packed.
+        packed: stands for `saved`, which then is None: what hooks on saved tensors have packed, or what is computed again.
+        recipe: how to compute the result again, where balanced checkpointing may want to.
         sequence: order of creation; backward runs from the highest down.
+        consumed: whether a backward by Burn's rules took the node; it may then never be reached by those rules again.
     """
 
     __slots__ = ("__dict__", "__weakref__", "device", "edges", "hooks", "saved", "sequence")
@@ -56,6 +58,8 @@ class Node(SavedAttributes):
     op: ClassVar[Any] = None
     outputs: int = 1
     packed: Any = None
+    recipe: Any = None
+    consumed: bool = False
 
     edges: tuple[Edge | None, ...]
     saved: Any
@@ -141,10 +145,10 @@ class Node(SavedAttributes):
         """Let go of what is saved, when the node has been used and its graph is not kept."""
         if self.saved:
             self.saved = None
-        self.packed = None
+        self.packed = self.recipe = None
 
     def open_packed(self) -> Any:
-        """What hooks on saved tensors give back for `saved`. Raises RuntimeError when it was freed."""
+        """What stands for `saved`. Raises RuntimeError when it was freed."""
         if self.packed is None:
             raise RuntimeError(FREED)
         return self.packed.open()

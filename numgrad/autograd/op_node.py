@@ -136,7 +136,7 @@ class OpNode(Node):
         if self.is_fact(name):
             return self.facts.get(name)
         array = self._unpack().get(name)
-        return None if array is None else saved_variable(array, self.device, self._edge_of(name))
+        return None if array is None else saved_variable(array, self.device, self.edge_of(name))
 
     def saved_key(self, name: str) -> str | None:
         """See `SavedAttributes.saved_key`."""
@@ -146,19 +146,18 @@ class OpNode(Node):
         """See `SavedAttributes.tensor_to_pack`."""
         value = (self.saved or self.packed.values)[key]
         return (
-            wrap(value, self.device)
-            if key.startswith("out")
-            else saved_variable(value, self.device, self._edge_of(key))
+            wrap(value, self.device) if key.startswith("out") else saved_variable(value, self.device, self.edge_of(key))
         )
 
-    def _edge_of(self, name: str) -> Edge | None:
+    def edge_of(self, name: str) -> Edge | None:
+        """Where a saved array came from: the output of a node, this one's for a result."""
         if name.startswith("out"):
             number = int(name[3:] or 0)
             return None if number in self.op.non_differentiable_outputs else (self, number)
         return self.edges[self.op.inputs.index(name)]
 
     def _producer(self, name: str) -> str | None:
-        edge = self._edge_of(name)
+        edge = self.edge_of(name)
         return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0].name()
 
     def apply(self, g: Any, graph: bool) -> Sequence[Any]:
@@ -173,7 +172,7 @@ class OpNode(Node):
             return (None,) * len(self.edges)
         saved = self._unpack()
         if graph:
-            tensors = {n: saved_variable(a, self.device, self._edge_of(n)) for n, a in saved.items()}
+            tensors = {n: saved_variable(a, self.device, self.edge_of(n)) for n, a in saved.items()}
             return self._apply_rules(grads, tensors | self.facts)
         if not op.is_view and not self._conjugates(grads):
             fused = op.fused_kernels.get(self.device.type)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..device import device
 from ..dtype import FROM_NUMPY
 from ..kernels.array import UNCOUNTED, Array
+from .flags import AutodiffFlags
 from .grad_mode import inferring, mode
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class ViewInfo:
         self.creation = creation
 
 
-class Variable:
+class Variable(AutodiffFlags):
     """A tensor as autograd sees it.
 
     `_edge` is `(grad_fn, output_nr)` of a recorded result, None for a leaf. `_requires_grad` is kept beside it because

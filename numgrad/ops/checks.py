@@ -7,12 +7,15 @@ from typing import Any
 
 from ..autograd.grad_mode import mode
 from ..autograd.variable import CLASSES
+from ..operands import MIXED, Foreign
 from ..size import Size
 
 
 def check_tensor(name: str, value: Any, argument: str = "input", position: int = 1) -> None:
     """Raise TypeError when an argument of the function `name` is no tensor."""
     if value.__class__ not in CLASSES:
+        if isinstance(value, Foreign):
+            raise TypeError(MIXED)
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
         )

@@ -14,6 +14,7 @@ from ..kernels import movement, views
 from ..kernels.array import broadcast_axes, storage_extent
 from ..kernels.views import view_strides
 from ..memory_format import contiguous_format
+from ..operands import MIXED, Foreign
 from ..out import write_out
 from .dims import as_sizes, infer_size, wrap_dim, wrap_dims
 
@@ -275,6 +276,8 @@ def _check_tensors(name: str, tensors: Any) -> None:
             f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
         )
     for i, x in enumerate(tensors):
+        if isinstance(x, Foreign):
+            raise TypeError(MIXED)
         if x.__class__ not in CLASSES:
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
 
