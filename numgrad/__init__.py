@@ -31,6 +31,7 @@ from .interop import as_tensor, from_numpy, tensor
 from .limits import finfo, iinfo
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from . import func
+from .func import vmap
 from .printing import set_printoptions
 from .scipy_bridge import value_and_grad
 from .random import (

@@ -45,6 +45,36 @@ _RANDOM = (
 )
 
 
+class _Storage:
+    """The storage under a batch. What read it by a member's layout would find the first member's items."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+
+    @property
+    def buffer(self) -> Any:
+        """Raises RuntimeError."""
+        raise RuntimeError(_NO_STORAGE)
+
+    @property
+    def device(self) -> str:
+        """See `Storage`."""
+        device: str = self._of.device
+        return device
+
+    @property
+    def version(self) -> int:
+        """See `Storage`."""
+        version: int = self._of.version
+        return version
+
+    @version.setter
+    def version(self, value: int) -> None:
+        self._of.version = value
+
+
 class BatchedArray(TracedArray):
     """The array of a tensor with a hidden dimension: `value`, without its dimension `dim`."""
 
@@ -64,6 +94,11 @@ class BatchedArray(TracedArray):
     def ndarray(self) -> Any:
         """There is none: each member has items of its own."""
         raise RuntimeError(_NO_STORAGE)
+
+    @property
+    def storage(self) -> Any:
+        """The memory of all members, without access to it."""
+        return _Storage(self.value._array.storage)
 
     @property
     def inside(self) -> Array:
