@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import dtype as dtypes
 from . import interop
 from .autograd import differentiate, grad_attribute
-from .autograd.batching import check_control_flow, check_item
+from .autograd.batching import check_control_flow, check_data, check_item
 from .autograd.grad_mode import mode
 from .autograd.hooks import RemovableHandle, add_hook
 from .autograd.node import gradient_edge
@@ -310,6 +310,7 @@ class Tensor(Variable):
     def data(self) -> Any:
         """The same memory as a tensor outside the graph. Writes through it are not seen by autograd's checks."""
         if self._array.__class__ is not Array:
+            check_data(self)
             return self.detach()
         old = self._array
         storage = Storage(old.storage.buffer, old.storage.device)
@@ -464,25 +465,15 @@ class Tensor(Variable):
 
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
         """Zeros of a shape, with this tensor's dtype and device."""
-        from .creation import zeros
+        from .creation import new_filled
 
-        return zeros(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
+        return new_filled("zeros", self, size, 0, dtype, device, requires_grad)
 
     def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Any:
         """Ones of a shape, with this tensor's dtype and device."""
-        from .creation import ones
+        from .creation import new_filled
 
-        return ones(
-            *size,
-            dtype=dtype or self.dtype,
-            device=self._device if device is None else device,
-            requires_grad=requires_grad,
-        )
+        return new_filled("ones", self, size, 1, dtype, device, requires_grad)
 
     # ------------------------------------------------------------------------------------------ looking
     def __repr__(self) -> str:

@@ -141,3 +141,10 @@ def test_batched_tensors_that_leave_their_vmap_are_refused():
         kept[0].tolist()
     with pytest.raises(RuntimeError, match="doesn't have storage"):
         kept[0] * 2
+
+
+def test_views_of_batches_stay_within_their_memory():
+    x = ng.arange(6.0).view(2, 3)
+    assert vmap(lambda t: t.as_strided((2,), (2,), 0))(x).tolist() == [[0.0, 2.0], [3.0, 5.0]]
+    with pytest.raises(RuntimeError, match="out of bounds for storage"):
+        vmap(lambda t: t.as_strided((3,), (2,), 0))(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..autograd.tracing import memory
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..dtype import common as common_dtype
@@ -181,8 +182,8 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
         )
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    buffer = input._array.storage.buffer
-    if storage_extent(layout) > getattr(buffer, "size", storage_extent(layout)):
+    buffer, reach = memory(input._array)
+    if storage_extent(layout) + reach > getattr(buffer, "size", storage_extent(layout) + reach):
         itemsize = input._array.dtype.itemsize
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} "
