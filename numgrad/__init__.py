@@ -12,10 +12,9 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 # ruff: noqa: I001  (submodules first: a public name such as `dtype` hides the module of that name from `from . import`)
 from importlib import import_module as _import_module
 from . import dtype as _dtypes
-from . import autograd, cuda, nn, ops, random
+from . import autograd, ops, random
 from .autograd import (
     Gradients,
-    custom_vjp,
     enable_grad,
     inference_mode,
     is_anomaly_check_nan_enabled,
@@ -34,9 +33,7 @@ from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, te
 from .limits import finfo, iinfo
 from .memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .ops import *  # noqa: F403  (the op table decides what there is)
-
 from .printing import set_printoptions
-from .scipy_bridge import value_and_grad
 from .random import (
     Generator,
     default_generator,
@@ -99,8 +96,13 @@ bool = _dtypes.bool_
 __version__ = "0.1.0"
 
 # Imported when first asked for: an import of numgrad stays short.
-_LATE = frozenset({"burn", "func", "linalg", "optim", "testing", "utils"})
-_LATE_FROM = {"graph": "utils.drawing"}
+_LATE = frozenset({"burn", "cuda", "func", "linalg", "nn", "optim", "testing", "utils"})
+_LATE_FROM = {
+    "custom_vjp": "autograd.custom_vjp",
+    "graph": "utils.drawing",
+    "value_and_grad": "scipy_bridge",
+    "vmap": "func",
+}
 
 
 def __getattr__(name: str) -> _dtypes.Any:

@@ -11,7 +11,7 @@ from .autograd.variable import CLASSES
 from .device import CPU, device
 from .dispatch import dispatch
 from .kernels import counting, movement, views
-from .kernels.array import dense_order
+from .kernels.array import Array, dense_order
 from .ops.dims import as_sizes
 
 
@@ -95,7 +95,30 @@ def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: 
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     dtype = x.dtype if dtype is None else dtype
     where = x._device if where is None else where
+    if x._array.__class__ is not Array:
+        from .autograd.batching import made_like
+
+        made = made_like(x, lambda shape: _filled(name, shape, value, dtype, where, False), x._array.shape)
+        return made._mark_leaf(requires_grad)
     return in_layout_of(x, lambda shape: _filled(name, shape, value, dtype, where, False))._mark_leaf(requires_grad)
+
+
+def new_filled(
+    name: str, x: Any, size: tuple[Any, ...], value: Any, dtype: Any, where: Any, requires_grad: bool
+) -> Any:
+    """What `x.new_zeros(*size)` and `x.new_ones(*size)` return: a tensor of the dtype and on the device of `x`."""
+    where = x._device if where is None else where
+
+    def make(shape: tuple[int, ...]) -> Any:
+        return _filled(name, shape, value, dtype or x.dtype, where, False)
+
+    shape = sizes(name, size)
+    if x._array.__class__ is Array:
+        return make(shape)._mark_leaf(requires_grad)
+    from .autograd.batching import made_like
+
+    made = made_like(x, make, shape)
+    return made._mark_leaf(requires_grad)
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from . import copying, interop, notebook
 from . import dtype as dtypes
 from .autograd import differentiate, grad_attribute
-from .autograd.batching import check_control_flow, check_item
 from .autograd.grad_mode import is_inference_mode_enabled, mode
 from .autograd.hooks import RemovableHandle, add_hook
 from .autograd.node import gradient_edge
@@ -314,6 +313,9 @@ class Tensor(Variable):
     def data(self) -> Any:
         """The same memory as a tensor outside the graph. Writes through it are not seen by autograd's checks."""
         if self._array.__class__ is not Array:
+            from .autograd.batching import check_data
+
+            check_data(self)
             return self.detach()
         old = self._array
         storage = Storage(old.storage.buffer, old.storage.device)
@@ -428,7 +430,10 @@ class Tensor(Variable):
         """The only item as a Python number. Raises RuntimeError when there are several."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
-        check_item(self)
+        if self._array.__class__ is not Array:
+            from .autograd.batching import check_item
+
+            check_item(self)
         found = interop.items(self)
         while isinstance(found, list):
             found = found[0]
@@ -520,7 +525,10 @@ class Tensor(Variable):
         if self._array.size != 1:
             what = "more than one value" if self._array.size else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        check_control_flow(self)
+        if self._array.__class__ is not Array:
+            from .autograd.batching import check_control_flow
+
+            check_control_flow(self)
         return bool(self.item())
 
     def _scalar(self, kind: Any, c_name: str) -> Any:

@@ -1,6 +1,9 @@
 """The graph: nodes, the engine that runs backward, and what users call of it."""
 
-from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
+from . import anomaly_mode, grad_mode
 from .anomaly_mode import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -8,9 +11,7 @@ from .anomaly_mode import (
     set_anomaly_enabled,
     set_detect_anomaly,
 )
-from .custom_vjp import custom_vjp
 from .differentiate import backward, grad
-from .function import Function
 from .grad_mode import (
     enable_grad,
     inference_mode,
@@ -24,6 +25,10 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .gradient_container import Gradients, gradients
 from .variable import Variable, is_inference
 
+if TYPE_CHECKING:
+    from . import forward_ad, function, functional, graph
+    from .function import Function
+
 __all__ = [
     "Function",
     "GradcheckError",
@@ -31,7 +36,6 @@ __all__ = [
     "Variable",
     "anomaly_mode",
     "backward",
-    "custom_vjp",
     "detect_anomaly",
     "enable_grad",
     "forward_ad",
@@ -55,3 +59,19 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+# Imported when first asked for: an import of numgrad stays short.
+_LATE = frozenset({"forward_ad", "function", "functional", "graph"})
+_LATE_FROM = {"Function": "function"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return _import_module(f"{__name__}.{name}")
+    if name in _LATE_FROM:
+        return getattr(_import_module(f"{__name__}.{_LATE_FROM[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE, *_LATE_FROM})

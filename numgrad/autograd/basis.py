@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..kernels.movement import full
+
 
 def basis(tensors: Sequence[Any]) -> tuple[Any, ...]:
     """Unit vectors of the space of all items: for each tensor its part, of shape (all items, its items)."""
@@ -13,7 +15,8 @@ def basis(tensors: Sequence[Any]) -> tuple[Any, ...]:
     start = 0
     for x in tensors:
         size = x.numel()
-        part = x.detach().new_zeros((total, size))
+        dtype, device = x._array.dtype.name, x.device.concrete()
+        part = full(size=(total, size), fill_value=0, dtype=dtype, device=device)  # not of `x`: it may be batched
         part.as_strided((size,), (size + 1,), start * size).fill_(1)
         parts.append(part)
         start += size

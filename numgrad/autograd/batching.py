@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..kernels.array import Array
-from ..kernels.movement import stack
+from ..kernels.movement import full, stack
 from ..kernels.registry import SeveralViewsOp, run
 from ..kernels.views import as_strided
 from . import batching_rules as rules
@@ -45,6 +45,36 @@ _RANDOM = (
 )
 
 
+class _Storage:
+    """The storage under a batch. What read it by a member's layout would find the first member's items."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+
+    @property
+    def buffer(self) -> Any:
+        """Raises RuntimeError."""
+        raise RuntimeError(_NO_STORAGE)
+
+    @property
+    def device(self) -> str:
+        """See `Storage`."""
+        device: str = self._of.device
+        return device
+
+    @property
+    def version(self) -> int:
+        """See `Storage`."""
+        version: int = self._of.version
+        return version
+
+    @version.setter
+    def version(self, value: int) -> None:
+        self._of.version = value
+
+
 class BatchedArray(TracedArray):
     """The array of a tensor with a hidden dimension: `value`, without its dimension `dim`."""
 
@@ -64,6 +94,17 @@ class BatchedArray(TracedArray):
     def ndarray(self) -> Any:
         """There is none: each member has items of its own."""
         raise RuntimeError(_NO_STORAGE)
+
+    @property
+    def hidden_extent(self) -> int:
+        """See `TracedArray.hidden_extent`."""
+        array = self.inside
+        return max(0, array.shape[self.dim] - 1) * array.strides[self.dim]
+
+    @property
+    def storage(self) -> Any:
+        """The memory of all members, without access to it."""
+        return _Storage(self.value._array.storage)
 
     @property
     def inside(self) -> Array:
@@ -296,13 +337,19 @@ def _promoted(op: Any, inputs: tuple[Any, ...], found: list[Any]) -> tuple[Any, 
 
     A tensor without dimensions gives way in promotion; a hidden dimension must not make it count as others do.
     """
-    tensors = [x for x in inputs if x.__class__ in CLASSES]
+    real = [op.scalar.kinds.get(name, "real") == "real" for name in op.inputs]
+    tensors = [x for x, own in zip(inputs, real, strict=True) if own and x.__class__ in CLASSES]
     alike = all(x._array.dtype is tensors[0]._array.dtype for x in tensors)
     if alike or op.result != "same" or all(x.dim() for x in tensors):
         return tuple(found)
-    member = [x.detach().new_zeros((0,) * x.dim()) if x.__class__ in CLASSES else x for x in inputs]
+    member = [_empty_like(x) if x.__class__ in CLASSES else x for x in inputs]
     dtype = run(op, tuple(member)).dtype
-    return tuple(x.to(dtype) if x.__class__ in CLASSES else x for x in found)
+    return tuple(x.to(dtype) if own and x.__class__ in CLASSES else x for x, own in zip(found, real, strict=True))
+
+
+def _empty_like(x: Any) -> Any:
+    """A plain tensor of the rank and dtype of `x`, with no items unless it must have one."""
+    return full(size=(0,) * x.dim(), fill_value=0, dtype=x._array.dtype.name, device=x.device.concrete())
 
 
 def _same_layout(found: Any, wanted: Any) -> bool:
@@ -347,10 +394,26 @@ def check_item(x: Any) -> None:
         raise RuntimeError(_ITEM)
 
 
+def check_data(x: Any) -> None:
+    """Raise RuntimeError when the memory of a batch is asked for."""
+    if isinstance(x._array, BatchedArray):
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+
 def check_control_flow(x: Any) -> None:
     """Raise RuntimeError when a condition is asked of a batch."""
     if isinstance(x._array, BatchedArray):
         raise RuntimeError(_CONTROL_FLOW)
+
+
+def made_like(x: Any, make: Any, size: tuple[int, ...]) -> Any:
+    """`make(size)`, a new tensor, with members of its own where `x` has them, so that these can be written to it."""
+    level = level_of(x)
+    if level is None:
+        return make(size)
+    if isinstance(level, BatchLevel):
+        return level.batched(made_like(x._array.value, make, (level.size, *size)), 0)
+    return made_like(level.inside(x), make, size)
 
 
 def drawn(draw: Any, size: tuple[int, ...]) -> Any:

@@ -9,12 +9,10 @@ from typing import Any
 from ..dtype import FROM_NUMPY
 from ..kernels.backends import backend
 from ..size import Size
-from .batching import BatchLevel, peeled
 from .edges import GradientEdge, OutputMeta
 from .engine import run_backward
 from .grad_mode import mode
 from .node import gradient_edge
-from .pullback import pull
 from .tracing import innermost
 from .variable import CLASSES, Edge, wrap
 
@@ -157,6 +155,8 @@ def _run(
     check_inputs(wanted)
     targets = input_edges(wanted)
     if innermost((*roots, *wanted, *gradients)) is not None:
+        from .pullback import pull
+
         return pull(roots, wanted, gradients, create_graph, keep)
     return run_backward(
         edges, gradients, keep_graph=keep, create_graph=create_graph, inputs=targets, accumulate_grad=False
@@ -167,6 +167,8 @@ def _batched(
     roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], create_graph: bool, keep: bool
 ) -> list[Any]:
     """`_run` for many gradients of the outputs at once, which are stacked along a first dimension."""
+    from .batching import BatchLevel, peeled
+
     _check_batched(roots, given)
     level = BatchLevel(next(g._array.shape[0] for g in given if g is not None))
     with level.entered():

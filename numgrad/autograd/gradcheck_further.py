@@ -9,7 +9,6 @@ from typing import Any
 from ..dtype import complex128, float64
 from ..kernels.movement import stack
 from . import gradcheck_texts as texts
-from .batching import BatchLevel, peeled
 from .differentiate import grad
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradcheck_draws import random_vector
@@ -139,6 +138,8 @@ def batched_forward(func: Function, inputs: Sequence[Any]) -> None:
 
         tangents = [random_vector(x, 10 * k, False).detach() for k in range(2)]
         one_by_one = [jvp(t) for t in tangents]
+        from .batching import BatchLevel, peeled
+
         level = BatchLevel(2)
         try:
             with level.entered():

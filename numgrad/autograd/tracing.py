@@ -108,6 +108,11 @@ class TracedArray(Array):
         raise NotImplementedError
 
     @property
+    def hidden_extent(self) -> int:
+        """How far beyond a layout its hidden dimension reaches, in items."""
+        return 0
+
+    @property
     def storage(self) -> Any:
         """See `Array.storage`."""
         return self.inside.storage
@@ -175,6 +180,15 @@ def run_at(level: Level, op: Any, inputs: tuple[Any, ...], attributes: tuple[Any
         return level.run(op, inputs, attributes, out)
     finally:
         mode.levels = live
+
+
+def memory(array: Array) -> tuple[Any, int]:
+    """The buffer under an array, and how far beyond any layout all hidden dimensions reach in it."""
+    reach = 0
+    while isinstance(array, TracedArray):
+        reach += array.hidden_extent
+        array = array.inside
+    return array.storage.buffer, reach
 
 
 def noted(view: Any) -> Any:

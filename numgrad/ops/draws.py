@@ -7,7 +7,6 @@ import warnings
 from typing import Any
 
 from .. import dtype as dtypes
-from ..autograd.batching import drawn
 from ..autograd.grad_mode import mode
 from ..autograd.variable import CLASSES
 from ..device import CPU, device
@@ -37,7 +36,11 @@ def draw(
         stream = chosen(generator, target, name).advance(positions)
         return dispatch(draws.draw, (), (size, kind, dtype.name, *bounds, *stream, target), out)
 
-    return drawn(items, size) if mode.levels else items(size)
+    if mode.levels:
+        from ..autograd.batching import drawn
+
+        return drawn(items, size)
+    return items(size)
 
 
 def integers(

@@ -17,12 +17,12 @@ def _own(self: Any, dtype: Any, device: Any) -> dict[str, Any]:
 
 def new_zeros(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Zeros of a shape, with this tensor's dtype and device."""
-    return creation.zeros(*size, **_own(self, dtype, device), requires_grad=requires_grad)
+    return creation.new_filled("zeros", self, size, 0, dtype, device, requires_grad)
 
 
 def new_ones(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Ones of a shape, with this tensor's dtype and device."""
-    return creation.ones(*size, **_own(self, dtype, device), requires_grad=requires_grad)
+    return creation.new_filled("ones", self, size, 1, dtype, device, requires_grad)
 
 
 def new_empty(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:

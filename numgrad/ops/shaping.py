@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..autograd.tracing import memory
 from ..autograd.variable import CLASSES, wrap
 from ..dispatch import dispatch
 from ..dtype import can_cast
@@ -236,9 +237,10 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
         )
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    buffer = input._array.storage.buffer
+    buffer, reach = memory(input._array)
     itemsize = input._array.dtype.itemsize
-    if storage_extent(layout) * itemsize > getattr(buffer, "nbytes", storage_extent(layout) * itemsize):
+    needed = (storage_extent(layout) + reach) * itemsize
+    if needed > getattr(buffer, "nbytes", needed):
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} "
             f"requiring a storage size of {storage_extent(layout) * itemsize} are out of bounds for storage of "

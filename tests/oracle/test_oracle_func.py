@@ -230,6 +230,69 @@ out = tf.vmap(lambda x,t: F.cross_entropy(x,t))(X,T([0,2]))
 out = tf.vmap(tf.grad(lambda x,t: F.cross_entropy(x,t)))(X,T([0,2]))
 out = tf.jacfwd(lambda x: F.cross_entropy(x,T(1)))(V)
 """
+# What functions do with batched tensors, dual numbers and variables.
+INSIDE = """
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: x.reshape(-1))(torch.ones(2,3,4).transpose(0,1)).shape
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: x.flatten())(torch.ones(2,3,4)).shape
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: len(x))(X)
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: sum(x))(X)
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: x.new_zeros(3)+x)(X)
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: torch.zeros_like(x).add_(x))(X)
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: torch.ones_like(x))(X)
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: x.dtype == torch.float32 and x.shape == (3,) and x*1)(X)
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: x.clone().fill_(2.))(X)
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: x.contiguous())(X.t().contiguous().t())
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: x.to(torch.float64).requires_grad)(X)
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(lambda x: x.sum().expand(4))(X)
+X=torch.arange(6.).reshape(2,3); out=tf.vmap(nn.Linear(3,2))(X).shape
+X=torch.arange(6.).reshape(2,3); m=nn.Sequential(nn.Linear(3,4),nn.Tanh(),nn.Linear(4,1)); p=dict(m.named_parameters()); out=[(k,v.shape) for k,v in tf.vmap(tf.grad(lambda p,x: tf.functional_call(m,p,x).sum()),(None,0))({k:v.detach() for k,v in p.items()},X).items()]
+x=T([1.,2.],requires_grad=True); y=tf.vmap(lambda a: a**2)(x); y.sum().backward(); out=x.grad
+x=T([1.,2.],requires_grad=True); y=tf.vmap(tf.grad(lambda a: a**3))(x); y.sum().backward(); out=x.grad
+w=T([1.,2.],requires_grad=True); y=tf.vmap(lambda a: (a*w).sum())(torch.ones(3)); y.sum().backward(); out=w.grad
+w=T([1.,2.],requires_grad=True); y=tf.jvp(lambda a: (a*w).sum(),(torch.ones(2),),(torch.ones(2),))[1]; y.backward(); out=w.grad
+out=tf.vmap(lambda x: torch.where(x>1, x, T(0.)))(torch.arange(3.))
+out=tf.vmap(lambda x: x.item if False else x)(torch.arange(3.))
+out=tf.vmap(lambda x,y: x/y,(0,1),1)(torch.ones(2,3),torch.ones(3,2)).shape
+out=tf.vmap(lambda x: x.max())(torch.arange(6).reshape(2,3))
+out=tf.vmap(lambda x: (x>1).all())(torch.arange(6).reshape(2,3))
+out=tf.vmap(lambda x: torch.dot(x,x))(torch.arange(6.).reshape(2,3))
+out=tf.vmap(lambda x: x @ torch.ones(3,2))(torch.arange(6.).reshape(2,3))
+out=tf.vmap(lambda x: x @ torch.ones(3,2))(torch.arange(12.).reshape(2,2,3))
+out=tf.vmap(lambda x: torch.ones(4,2) @ x)(torch.arange(12.).reshape(2,2,3))
+out=tf.vmap(lambda x: x.float() is x)(torch.ones(2))
+out=tf.vmap(lambda x: torch.as_tensor(x)*2)(torch.ones(2))
+out=tf.grad(lambda x: torch.as_tensor(x)**2)(T(3.))
+out=tf.vmap(lambda x: x.detach()*x)(torch.ones(2))
+out=tf.vmap(lambda x: x.data*x)(torch.ones(2)*3)
+out=tf.vmap(lambda x: F.relu(x))(torch.ones(2)*3)
+out=tf.vmap(lambda x: f'{x.shape}' and x)(torch.ones(2)*3)
+out=tf.jacrev(lambda x: x**2)(T(3.)), tf.jacfwd(lambda x: x**2)(T(3.)), tf.hessian(lambda x: x**3)(T(3.))
+out=tf.jacrev(tf.jacrev(tf.jacrev(lambda x: x**4)))(T(3.))
+out=tf.jacfwd(tf.jacfwd(tf.jacrev(lambda x: x**4)))(T([3.,1.]))
+out=tf.vmap(tf.jacfwd(tf.jacrev(lambda x: x.pow(3).sum())))(torch.ones(2,2))
+out=tf.jacrev(tf.vmap(lambda x: x**2))(T([1.,2.]))
+out=tf.jacfwd(tf.vmap(tf.grad(lambda x: x**3)))(T([1.,2.]))
+out=tf.vmap(lambda x: tf.vmap(lambda y: x*y)(x))(torch.arange(6.).reshape(2,3))
+out=tf.vmap(lambda x: tf.vmap(lambda y: tf.grad(lambda z: z*z*x.sum())(y))(x))(torch.arange(6.).reshape(2,3))
+out=tf.grad(lambda x: tf.jvp(tf.grad(lambda y: y**4),(x,),(T(1.),))[1])(T(2.))
+out=torch.vmap(lambda x: x*2)(torch.ones(2))
+out=ag.functional.jvp(lambda x: torch.vmap(torch.sin)(x), T([1.,2.]), T([1.,2.]))
+out=ag.functional.hessian(lambda x: torch.vmap(torch.sin)(x).sum(), T([1.,2.]))
+out=tf.vmap(lambda x: x.__getitem__((None,0)))(torch.ones(2,3)).shape
+out=tf.vmap(lambda x: x[..., None])(torch.ones(2,3)).shape
+out=tf.vmap(lambda x: torch.cat([x,x]))(torch.ones(2,3)).shape
+out=tf.vmap(lambda x: torch.stack([x,x],1))(torch.ones(2,3)).shape
+out=tf.vmap(lambda x: x.view(-1))(torch.ones(2,3,2)).shape
+out=tf.vmap(lambda x: x.var())(torch.arange(6.).reshape(2,3))
+out=tf.vmap(lambda x: x.norm(dim=0))(torch.arange(12.).reshape(2,3,2))
+out=tf.vmap(lambda x: int(x))(torch.ones(2))
+out=tf.vmap(lambda x: x.as_strided((2,), (1,), 0))(torch.arange(6.).reshape(2, 3))
+out=tf.grad(lambda x: x*x.item())(T(3.))
+out=tf.grad(lambda x: x if x>0 else -x)(T(-3.))
+out=tf.vjp(lambda x: x*2, T([1.,2.]))[1](T([1.,2.],dtype=torch.float64))
+out=tf.grad(lambda x,*,k: (x*k).sum())(T([1.,2.]),k=3)
+out=tf.vmap(lambda x,k: x*k)(T([1.,2.]),k=3)
+"""
 
 FUNCTIONS = """
 Function = ag.Function
@@ -286,7 +349,7 @@ out = tf.jvp(lambda x: tf.vmap(V2.apply)(x), (t,), (t,))
 """
 
 
-@pytest.mark.parametrize("snippet", snippets(SURFACE + VALUES))
+@pytest.mark.parametrize("snippet", snippets(SURFACE + VALUES + INSIDE))
 def test_same_lines_show_the_same(snippet: str) -> None:
     assert shown(numgrad, PRELUDE + snippet) == shown(torch, PRELUDE + snippet)
 
