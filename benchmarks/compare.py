@@ -268,9 +268,13 @@ class Row:
         return f"{self.text}  {'' if self.met is None else 'ok' if self.met else 'MISSED'}".rstrip()
 
 
+_BYTECODE = tempfile.TemporaryDirectory()  # as installed: a checkout may be forbidden to keep its own
+
+
 def python(*arguments: str | Path, **environment: str) -> str:
     """Run this Python on the arguments in a process of its own and return what it prints."""
     command = [sys.executable, *map(str, arguments)]
+    environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": _BYTECODE.name}
     result = subprocess.run(command, env=os.environ | environment, stdout=subprocess.PIPE, text=True)
     if result.returncode:
         sys.exit(f"failed: {' '.join(command)}")
