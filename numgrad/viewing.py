@@ -9,7 +9,6 @@ from .autograd.inplace import check_writable
 from .autograd.node import gradient_edge, move_retained, node_class, save_plan
 from .autograd.variable import NO_GRAD, SEVERAL, ViewInfo, wrap
 from .autograd.view_rules import inherited
-from .kernels.array import Array
 from .kernels.registry import SeveralViewsOp, ViewOp
 
 
@@ -20,7 +19,11 @@ def view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     array = x._array
     made = op.layout(array.shape, array.strides, array.offset, *attributes)
     dtype = None if op.dtype is None else op.dtype(array.dtype)
-    return _view_of(x, array.view(*made, dtype), _node(op, x, attributes, 1), 0, "")
+    node = _node(op, x, attributes, 1)
+    out = wrap(array.view(*made, dtype), x._device, None if node is None else (node, 0))
+    base = x if x._view is None else x._view.base
+    out._view = ViewInfo(base, array.version, inherited(x._view, "" if mode.enabled else NO_GRAD))
+    return out
 
 
 def view_in_place(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
@@ -44,14 +47,15 @@ def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> t
     array = x._array
     made = op.layouts(array.shape, array.strides, array.offset, *attributes)
     node = _node(op, x, attributes, len(made))
-    return tuple(_view_of(x, array.view(*layout), node, k, SEVERAL) for k, layout in enumerate(made))
-
-
-def _view_of(x: Any, result: Array, node: Any, number: int, creation: str) -> Any:
-    out = wrap(result, x._device, None if node is None else (node, number))
+    where, version = x._device, array.version
     base = x if x._view is None else x._view.base
-    out._view = ViewInfo(base, result.version, inherited(x._view, creation if mode.enabled else NO_GRAD))
-    return out
+    creation = inherited(x._view, SEVERAL if mode.enabled else NO_GRAD)
+    found = []
+    for k, layout in enumerate(made):
+        out = wrap(array.view(*layout), where, None if node is None else (node, k))
+        out._view = ViewInfo(base, version, creation)
+        found.append(out)
+    return tuple(found)
 
 
 def _node(op: ViewOp, x: Any, attributes: tuple[Any, ...], outputs: int) -> Any:

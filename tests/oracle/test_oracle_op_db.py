@@ -28,12 +28,8 @@ LEFT_OUT: dict[str, str] = {
 """Ops that are not run at all."""
 
 SINGULAR_VALUES = "needs a singular value decomposition, which is not there yet"
-MEMORY_FORMAT = "memory_format= is not there yet"
 KINK = "docs/differences.md: second derivatives of norms at 0"
 KNOWN: dict[str, list[tuple[str, str]]] = {
-    "__getitem__": [("indexing with .* is not supported yet", "indexing with tensors is not there yet")],
-    "as_strided.partial_views": [("gradient of input 0", "reads memory beyond the input's own items")],
-    **{key: [("memory_format", MEMORY_FORMAT)] for key in ("bool", "double", "float", "int", "long", "short", "to")},
     "nn.functional.cross_entropy": [("not supported yet|not implemented", "class probabilities and weights are not there yet")],
     "nn.functional.nll_loss": [("not supported yet|not implemented", "weights are not there yet")],
     "norm.nuc": [("nuclear norm", SINGULAR_VALUES)],
