@@ -174,6 +174,8 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
     """Whether a layout is C-contiguous, as PyTorch's `Tensor.is_contiguous`: empty layouts are."""
     if 0 in shape:
         return True
+    if len(shape) == 1:
+        return strides[0] == 1 or shape[0] == 1
     if len(shape) == 2:
         return (shape[1] == 1 or strides[1] == 1) and (shape[0] == 1 or strides[0] == shape[1])
     expected = 1

@@ -639,4 +639,4 @@ def real_part(items: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def fill(target: Array, value: Any) -> None:
     """Set all items to a Python number."""
     with np.errstate(over="ignore"):
-        target.ndarray[...] = value
+        target.ndarray[...] = np.asarray(value).astype(target.dtype) if target.dtype.kind == "u" else value

@@ -16,6 +16,7 @@ from .array import Array
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALVES = frozenset((np.dtype(np.float16), BFLOAT16))
 _FLOAT32 = np.dtype(np.float32)
+_LAST_WIDE = np.dtype(np.float64).num  # NumPy's numbers of the halves are greater
 
 
 def computed_in(dtype: np.dtype) -> np.dtype:
@@ -31,8 +32,11 @@ def in_float32(kernel: Callable[..., Any], arguments: Sequence[Any], written: Se
         arguments: for it.
         written: numbers of the arguments that it writes.
     """
-    half = next((x.dtype for x in arguments if isinstance(x, np.ndarray) and x.dtype in HALVES), None)
-    if half is None:
+    for x in arguments:  # most often there is none, and this is asked in every backward
+        if x.__class__ is np.ndarray and x.dtype.num > _LAST_WIDE and x.dtype in HALVES:
+            half = x.dtype
+            break
+    else:
         return kernel(*arguments)
     widened = [x.astype(_FLOAT32) if isinstance(x, np.ndarray) and x.dtype in HALVES else x for x in arguments]
     results = kernel(*widened)

@@ -10,7 +10,6 @@ import numpy as np
 from . import cpu
 from .array import Array
 from .blocks import add_blocks, check_bounds, first_outside, put_blocks, take_blocks
-from .indexing import index as index_at
 from .movement import cat
 from .registry import Sample, Uniform, elementwise, op
 
@@ -204,7 +203,8 @@ def _(g, index, dim):
 
 @index_fill_tensor.grad("value")
 def _(g, index, dim):
-    return (index_at(g, index, dims=(dim,)) if g.dim() else g).sum()
+    others = index_fill(g.new_ones(g.shape), index, dim=dim, value=0)  # an item that is named twice is filled once
+    return g.masked_fill(others != 0, 0).sum()
 
 
 # ---------------------------------------------------------------------------------------------------- masks

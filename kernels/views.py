@@ -432,7 +432,8 @@ def _(g: Any, input_shape: Shape, input_strides: Shape, input_offset: int, size:
 @view_op(samples=[Sample(((2, 3),), {"dim": 1})], reference=lambda x, dim: tuple(np.moveaxis(x, dim, 0)), several=True)
 def unbind(shape: Shape, strides: Shape, offset: int, dim: int) -> list[Layout]:
     """All slices of dimension `dim`, without that dimension."""
-    return [select.layout(shape, strides, offset, dim, i) for i in range(shape[dim])]
+    rest, kept, step = shape[:dim] + shape[dim + 1 :], strides[:dim] + strides[dim + 1 :], strides[dim]
+    return [(rest, kept, offset + i * step) for i in range(shape[dim])]
 
 
 @unbind.grad

@@ -34,11 +34,14 @@ def _plain_view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     array = x._array
     made = op.layout(array.shape, array.strides, array.offset, *attributes)
     dtype = None if op.dtype is None else op.dtype(array.dtype)
-    result = array.view(*made, dtype)
     node = _node(op, x, attributes, 1)
+    result = array.view(*made, dtype)
     if node is not None and x._device.context is BALANCED:
         checkpoint(node, op, (array,), attributes, (result,))
-    return _view_of(x, result, node, 0, "")
+    out = wrap(result, x._device, None if node is None else (node, 0))
+    base = x if x._view is None else x._view.base
+    out._view = ViewInfo(base, array.version, inherited(x._view, "" if mode.enabled else _unrecorded()))
+    return out
 
 
 def view_in_place(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
@@ -62,16 +65,19 @@ def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> t
     array = x._array
     made = op.layouts(array.shape, array.strides, array.offset, *attributes)
     node = _node(op, x, attributes, len(made))
-    return tuple(_view_of(x, array.view(*layout), node, k, SEVERAL) for k, layout in enumerate(made))
-
-
-def _view_of(x: Any, result: Array, node: Any, number: int, creation: str) -> Any:
-    out = wrap(result, x._device, None if node is None else (node, number))
+    where, version = x._device, array.version
     base = x if x._view is None else x._view.base
-    if not mode.enabled:
-        creation = INFERENCE if mode.inference else NO_GRAD
-    out._view = ViewInfo(base, result.version, inherited(x._view, creation))
-    return out
+    creation = inherited(x._view, SEVERAL if mode.enabled else _unrecorded())
+    found = []
+    for k, layout in enumerate(made):
+        out = wrap(array.view(*layout), where, None if node is None else (node, k))
+        out._view = ViewInfo(base, version, creation)
+        found.append(out)
+    return tuple(found)
+
+
+def _unrecorded() -> str:
+    return INFERENCE if mode.inference else NO_GRAD
 
 
 def _node(op: ViewOp, x: Any, attributes: tuple[Any, ...], outputs: int) -> Any:

@@ -18,7 +18,7 @@ from ..kernels.views import as_strided
 from . import grad_mode
 from .history import move_retained, regenerate_view
 from .node import FREED, Node, gradient_edge
-from .variable import Variable, is_inference, wrap
+from .variable import Variable, wrap
 from .view_rules import check_history
 
 _INFERENCE = (
@@ -37,7 +37,8 @@ _OVERLAP = (
 
 def check_counted(target: Any) -> None:
     """Raise RuntimeError, with PyTorch's text, for an inference tensor that is to be written outside inference mode."""
-    if not grad_mode.mode.inference and is_inference(target):
+    storage = target._array._storage  # `is_inference`, written out: an optimizer asks for every parameter
+    if storage is not None and storage.version < 0 and not grad_mode.mode.inference:
         raise RuntimeError(_INFERENCE)
 
 

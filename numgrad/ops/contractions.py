@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..dispatch import dispatch
+from ..dtype import bool_
 from ..kernels import arithmetic
 from .checks import check_tensors, written
 from .dims import wrap_dim
@@ -84,7 +85,8 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> A
 def _weighted(name: str, input: Any, product: Any, beta: float, alpha: float, out: Any) -> Any:
     """`beta * input + alpha * product`. With `beta` 0 the input does not count, NaN included."""
     if not product.dtype.is_differentiable:
-        beta, alpha = int(beta), int(alpha)
+        whole = bool if product.dtype is bool_ else int
+        beta, alpha = whole(beta), whole(alpha)
     for factor in (beta, alpha):
         if isinstance(factor, complex):
             product.dtype.check_holds(factor)
@@ -166,9 +168,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     one, two = ([wrap_dim(d, x.dim()) for d in given] for x, given in ((a, first), (b, second)))
     for d, e, given, other in zip(one, two, first, second, strict=True):
         if a.shape[d] == 1:
-            b = b.sum(e, keepdim=True)
+            b = b.sum(e, keepdim=True, dtype=b.dtype)
         elif b.shape[e] == 1:
-            a = a.sum(d, keepdim=True)
+            a = a.sum(d, keepdim=True, dtype=a.dtype)
         elif a.shape[d] != b.shape[e]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[d]} in dim {given} and second has size "

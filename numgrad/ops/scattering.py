@@ -231,5 +231,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None, *, out: Any
     size, own[d : d + 1] = own[d : d + 1], wanted[d : d + 1]  # any number of indices along `dim`
     common = list(broadcast_shapes(tuple(own), tuple(wanted)))
     indices = expand(indices, tuple(common))
+    if size and size[0]:  # they wrap around, as PyTorch's
+        indices = indices % size[0]
     common[d : d + 1] = size
     return gather(expand(input, tuple(common)), d, indices, out=out)

@@ -253,13 +253,13 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     """The sum over the dimensions along which `size` was broadcast to the tensor's shape."""
     target = as_sizes(size, "sum_to_size")
     shape = input._array.shape
+    if not target:
+        return input.sum()
     if shape == target:
         return input
     lead = len(shape) - len(target)
     if lead < 0 or any(n not in (1, m) for n, m in zip(target, shape[lead:], strict=True)):
         raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
-    if not target:
-        return input.sum()
     dims = broadcast_axes(shape, target)
     out = input.sum(dims, True) if dims else input
     return out.view(target) if lead else out
