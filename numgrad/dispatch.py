@@ -541,7 +541,7 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
         where = device(found.device).with_context(where.context)
     if out is not None:
         return _copy_to_out(op, inputs, found, out)
-    if not mask or not FROM_NUMPY[found.dtype].is_differentiable:
+    if not mask or not (found.dtype.kind in "fc" or FROM_NUMPY[found.dtype].is_differentiable):
         return wrap_new(found, where)
     node = record(op, mask, arrays_of(inputs), (found,), attributes, edges, where)
     return wrap(found, where, (node, 0))

@@ -307,13 +307,15 @@ class _Pass:
 
     def _accumulate_leaf(self, variable: Any, g: Any) -> None:
         """Add to `.grad`: a new tensor the first time, in place afterwards, out of place under `create_graph`."""
-        g = _in_grad_dtype(variable, g)
+        if variable._grad_dtype is not Ellipsis:
+            g = _in_grad_dtype(variable, g)
         present = variable._grad
         if self.graph:
             variable._grad = g.new_zeros(g.shape).copy_(g) if present is None else present + g
             return
         if present is None:
-            g = _laid_out_as(variable._array, g)
+            if g.shared or g.flat is None or variable._array.flat is None:
+                g = _laid_out_as(variable._array, g)
             g.shared = True
             variable._grad = wrap_new(g, variable._device)
         elif _repeats(present._array):  # it cannot be written in place

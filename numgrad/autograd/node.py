@@ -176,7 +176,7 @@ def raise_modified(array: Array, version: int, producer: str | None, is_result: 
 def saved_versions(saved: Iterable[Any]) -> list[int]:
     """The versions of arrays (0 for a number) at the time they are saved. Raises RuntimeError for inference tensors."""
     versions = [x.version if isinstance(x, Array) else 0 for x in saved]
-    if any(version < 0 for version in versions):
+    if versions and min(versions) < 0:
         raise RuntimeError(_INFERENCE)
     return versions
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..dtype import FROM_NUMPY
 from ..kernels import cpu
 from ..kernels.array import Array
 from ..kernels.complex_numbers import conj
@@ -210,7 +209,7 @@ class OpNode(Node):
         op = self.op
         if op.is_view or op.moves or not op.takes_complex:
             return False
-        return any(g is not None and FROM_NUMPY[_array_of(g).dtype].is_complex for g in grads)
+        return any(g is not None and _array_of(g).dtype.kind == "c" for g in grads)
 
     def _apply_rules(self, grads: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
         if not self._conjugates(grads):
