@@ -13,6 +13,7 @@ from op_sweep import F64, Case
 import numgrad as ng
 from numgrad.autograd import batching_rules
 from numgrad.kernels import OPS
+from numgrad.kernels.registry import Sample, op
 
 MEMBERS = 3
 # as_strided reads the memory itself; results of a shape that items decide cannot be stacked.
@@ -20,7 +21,7 @@ APART = batching_rules.DYNAMIC | {"as_strided", "as_strided_"}
 MAPPED = sorted(
     name for name, op in OPS.items() if op.inputs and not op.writes and "seed" not in op.attributes and name not in APART
 )
-DIFFERENTIABLE = [name for name in MAPPED if OPS[name].differentiable]
+DIFFERENTIABLE = [name for name in MAPPED if OPS[name].differentiable and name not in batching_rules.DYNAMIC]
 REPRESENTATIVES = {"add", "where", "pow.Tensor", "copy"}  # of the elementwise ops, which all have one rule
 OWN_RULES = [name for name in MAPPED if not OPS[name].elementwise or name in REPRESENTATIVES]
 
@@ -52,10 +53,18 @@ def test_every_op_of_a_batch_is_the_op_of_each_member(name: str, dim: int) -> No
         members = batch(case)
         for mapped in choices(name, len(members)):
             inputs = [stacked(m, dim) if own else ng.from_numpy(m[0]) for m, own in zip(members, mapped, strict=True)]
-            found = ng.func.vmap(apply(case), in_dims=tuple(dim if own else None for own in mapped))(*inputs)
+            batched = ng.func.vmap(apply(case), in_dims=tuple(dim if own else None for own in mapped))
+            each = [
+                apply(case)(*[ng.from_numpy(m[i if own else 0]) for m, own in zip(members, mapped, strict=True)])
+                for i in range(MEMBERS)
+            ]
+            if name in batching_rules.DYNAMIC or len({tuple(tuple(y.shape) for y in ys) for ys in each}) > 1:
+                with pytest.raises(RuntimeError, match="can output dynamic shape"):
+                    batched(*inputs)
+                continue
+            found = batched(*inputs)
             for i in range(MEMBERS):
-                alone = [ng.from_numpy(m[i if own else 0]) for m, own in zip(members, mapped, strict=True)]
-                for got, expected in zip(found, apply(case)(*alone), strict=True):
+                for got, expected in zip(found, each[i], strict=True):
                     assert got.dtype is expected.dtype
                     compare(sweep.host(got[i]), sweep.host(expected))
 
@@ -162,3 +171,18 @@ def test_a_wrong_rule_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(batching_rules.RULES, name, wrong)
     with pytest.raises(AssertionError):
         test_every_op_of_a_batch_is_the_op_of_each_member(name, 0)
+
+
+def test_members_whose_results_differ_in_shape_are_refused() -> None:
+    """As those of an op that keeps what is positive would."""
+
+    @op(samples=[Sample(((3,),))], reference=lambda x: x[x > 0], differentiable=False, name="test_keep_positive")
+    def keep_positive(input):
+        """The positive items."""
+
+    keep_positive.kernel("cpu")(lambda x: x[x > 0].copy())
+    try:
+        with pytest.raises(RuntimeError, match="can output dynamic shape"):
+            ng.func.vmap(keep_positive)(ng.tensor([[1.0, 2.0], [1.0, -1.0]]))
+    finally:
+        del OPS["test_keep_positive"]

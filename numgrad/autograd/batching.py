@@ -240,11 +240,7 @@ class BatchLevel(Level):
     def _one_by_one(self, op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
         """The op on each member in turn."""
         if op.name in rules.DYNAMIC:
-            raise RuntimeError(
-                "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                f"aten::{op.name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this "
-                "feature."
-            )
+            raise _dynamic_shape(op)
         fronts = [(self.front(x), level_of(x) is self) for x in inputs]
         if not self.size:
             members = tuple(v.new_zeros(v.shape[1:]) if own else v for v, own in fronts)
@@ -255,6 +251,8 @@ class BatchLevel(Level):
         parts = [
             run(op, tuple(v.select(0, i) if own else v for v, own in fronts), attributes) for i in range(self.size)
         ]
+        if len({_shapes(part) for part in parts}) > 1:
+            raise _dynamic_shape(op)
         if isinstance(parts[0], tuple):
             return self._wrapped(tuple(stack(*outputs, dim=0) for outputs in zip(*parts, strict=True)))
         return self._wrapped(stack(*parts, dim=0))
@@ -313,6 +311,18 @@ class BatchLevel(Level):
                 rows.append((self.front(y), members.batched(only * front, 0)))
         found = pull([y for y, _ in rows], inputs, [v for _, v in rows], create_graph, True)
         return [None if g is None else covered(peeled(g, members), self, 0) for g in found]
+
+
+def _shapes(results: Any) -> tuple[Any, ...]:
+    return tuple(r._array.shape for r in (results if isinstance(results, tuple) else (results,)))
+
+
+def _dynamic_shape(op: Any) -> RuntimeError:
+    """The error about members whose results differ in shape."""
+    return RuntimeError(
+        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+        f"aten::{op.name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+    )
 
 
 def _unbatched_target(op: Any, out: Any, size: int) -> RuntimeError:

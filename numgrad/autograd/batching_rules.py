@@ -77,6 +77,8 @@ def shifted_views(op: Any, array: Array, attributes: tuple[Any, ...]) -> Iterato
        "sort")  # fmt: skip
 def _along_dimensions(level: Any, op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
     """An op along the dimensions of its attribute `dim`, which treats what lies along others alike."""
+    if "dim" not in op.attributes:
+        return None
     position = list(op.attributes).index("dim")
     dim = attributes[position]
     ranks = {x.dim() for x in inputs}

@@ -246,7 +246,7 @@ def join_dual(primal: Any, tangent: Any, level: DualLevel) -> Any:
     if tangent is None:
         return primal
     if primal is None:
-        primal = without_graph(tangent) * 0
+        primal = tangent.detach().new_zeros(tangent.shape)
     outer = max((x for x in map(level_of, (primal, tangent)) if x is not None), key=lambda x: x.number, default=None)
     if outer is None or outer.number < level.number:
         return level.dual(primal, tangent)
@@ -334,7 +334,7 @@ def _transposed_twice(
         outputs = run(op, tuple(inputs), attributes)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         kept = [k for k, y in enumerate(outputs) if y.requires_grad]
-        _, seeds = variables([without_graph(outputs[k]) * 0 for k in kept])
+        _, seeds = variables([outputs[k].detach().new_zeros(outputs[k].shape) for k in kept])
         pulled = pull([outputs[k] for k in kept], sources, seeds, True, True)
         rows = [(w, tangents[i]) for w, i in zip(pulled, moving, strict=True) if w is not None and w.requires_grad]
         found = pull([w for w, _ in rows], seeds, [t for _, t in rows], True, True) if rows else [None] * len(kept)
