@@ -178,32 +178,56 @@ def _from_logs(g, input, out, dim, mask):
 def cummax_blocks(x, out, indices):
     """Running maxima along the middle axis, and the last indices of them; NaN stays."""
     for b in range(x.shape[0]):
-        for j in range(x.shape[2]):
-            best = x[b, 0, j]
-            place = 0
-            for i in range(x.shape[1]):
-                item = x[b, i, j]
-                if item >= best or item != item:
-                    best = item
-                    place = i
-                out[b, i, j] = best
-                indices[b, i, j] = place
+        if x.shape[2] == 1:
+            i = 0
+            while i < x.shape[1]:  # a branch that is seldom taken: a selection would wait for the one before
+                best = x[b, i, 0]
+                place = i
+                while True:
+                    out[b, i, 0] = best
+                    indices[b, i, 0] = place
+                    i += 1
+                    if i == x.shape[1] or x[b, i, 0] >= best or x[b, i, 0] != x[b, i, 0]:
+                        break
+        else:
+            for j in range(x.shape[2]):
+                out[b, 0, j] = x[b, 0, j]
+                indices[b, 0, j] = 0
+            for i in range(1, x.shape[1]):
+                for j in range(x.shape[2]):
+                    item = x[b, i, j]
+                    best = out[b, i - 1, j]
+                    replaces = (item >= best) | (item != item)
+                    out[b, i, j] = item if replaces else best
+                    indices[b, i, j] = i if replaces else indices[b, i - 1, j]
 
 
 @loop
 def cummin_blocks(x, out, indices):
     """Running minima along the middle axis, and the last indices of them; NaN stays."""
     for b in range(x.shape[0]):
-        for j in range(x.shape[2]):
-            best = x[b, 0, j]
-            place = 0
-            for i in range(x.shape[1]):
-                item = x[b, i, j]
-                if item <= best or item != item:
-                    best = item
-                    place = i
-                out[b, i, j] = best
-                indices[b, i, j] = place
+        if x.shape[2] == 1:
+            i = 0
+            while i < x.shape[1]:  # a branch that is seldom taken: a selection would wait for the one before
+                best = x[b, i, 0]
+                place = i
+                while True:
+                    out[b, i, 0] = best
+                    indices[b, i, 0] = place
+                    i += 1
+                    if i == x.shape[1] or x[b, i, 0] <= best or x[b, i, 0] != x[b, i, 0]:
+                        break
+        else:
+            for j in range(x.shape[2]):
+                out[b, 0, j] = x[b, 0, j]
+                indices[b, 0, j] = 0
+            for i in range(1, x.shape[1]):
+                for j in range(x.shape[2]):
+                    item = x[b, i, j]
+                    best = out[b, i - 1, j]
+                    replaces = (item <= best) | (item != item)
+                    out[b, i, j] = item if replaces else best
+                    indices[b, i, j] = i if replaces else indices[b, i - 1, j]
 
 
 def _running(scan: Callable[..., None], x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:

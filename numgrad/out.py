@@ -9,6 +9,7 @@ from typing import Any
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
 from .autograd.inplace import check_apart, check_counted, check_self_overlap
+from .autograd.variable import CLASSES
 from .dtype import FROM_NUMPY
 from .kernels.array import Array, contiguous_strides
 from .kernels.registry import Op
@@ -32,12 +33,18 @@ def write_out(name: str, out: Any, found: Any, inputs: Sequence[Any]) -> Any:
         raise RuntimeError(no_out_grad(name))
     check_counted(out)
     resize_out(out, found._array.shape)
-    check_self_overlap(out)
-    check_apart(out, inputs)
+    check_out_apart(out, inputs)
     check_castable(out, found._array.dtype)
     out._device.kernels().copy(found._array, out._array)
     out._array.storage.version += 1
     return out
+
+
+def check_out_apart(out: Any, inputs: Sequence[Any]) -> None:
+    """Raise RuntimeError, with PyTorch's text, when `out` (None for none) shares memory with an input or with itself."""
+    if out is not None and out.__class__ in CLASSES:
+        check_self_overlap(out)
+        check_apart(out, inputs)
 
 
 def no_out_grad(name: str) -> str:

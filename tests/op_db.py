@@ -145,7 +145,8 @@ def compare(got: Any, expected: Any, what: str, factor: float = 1.0) -> None:
 
 
 def _items(x: Any) -> np.ndarray:
-    return (x.float() if x.dtype in (torch.bfloat16, ng.bfloat16) else x).resolve_conj().resolve_neg().numpy()
+    wide = x.float() if x.dtype in (torch.bfloat16, ng.bfloat16) else x
+    return wide.numpy(force=True) if isinstance(wide, torch.Tensor) else wide.numpy()
 
 
 TIED = {"kthvalue", "topk", "mode", "median", "nanmedian", "sort", "argsort", "msort"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..autograd.grad_mode import mode
 from ..autograd.variable import CLASSES
 from ..operands import MIXED, Foreign
+from ..out import write_out
 from ..size import Size
 
 
@@ -51,17 +51,8 @@ def _kind(value: Any) -> str:
 
 
 def written(name: str, found: Any, out: Any) -> Any:
-    """A result, copied to `out` where that is given. Raises RuntimeError when a gradient is wanted, or for another shape."""
+    """A result, written to `out` (see `write_out`) where that is given."""
     if out is None:
         return found
     check_tensor(name, out, "out")
-    if mode.enabled and (found.requires_grad or out.requires_grad):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
-        )
-    if out._array.shape != found._array.shape:
-        raise RuntimeError(
-            f"{name}(): out has shape {list(out.shape)}, the result {list(found.shape)}: give it that shape"
-        )
-    return out.copy_(found)
+    return write_out(name, out, found, (found,))

@@ -9,6 +9,7 @@ from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..dtype import int64
 from ..kernels import ordering, scatter
+from ..out import check_out_apart
 from .arithmetic import where
 from .checks import check_tensor, written
 from .dims import wrap_dim
@@ -65,6 +66,8 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False, *, out: A
     d = wrap_dim(dim, input.dim())
     if not 1 <= k <= (input.shape[d] if input.dim() else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
+    for one in out or ():
+        check_out_apart(one, (input,))
     return return_types.kthvalue(*dispatch(ordering.kthvalue, (input,), (int(k), d, keepdim), out))
 
 

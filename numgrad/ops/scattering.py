@@ -10,6 +10,7 @@ from ..dispatch import dispatch
 from ..kernels import movement, views
 from ..kernels import scatter as kernels
 from ..operands import broadcast_shapes
+from ..out import check_out_apart
 from .checks import check_tensor
 from .dims import wrap_dim
 from .shaping import expand, reshape
@@ -49,6 +50,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: 
             f"Size does not match at dimension {_too_long(index, input, d)} expected index {list(index.shape)} to be no "
             f"larger than self {list(input.shape)} apart from dimension {d}"
         )
+    check_out_apart(out, (input, index))
     return dispatch(kernels.gather, (input, index), (d,), out)
 
 

@@ -12,6 +12,7 @@ from ..kernels import selecting as kernels
 from ..kernels.array import contiguous_strides
 from ..memory_format import lay_out
 from ..operands import broadcast_shapes
+from ..out import check_out_apart
 from .checks import check_tensor
 from .dims import wrap_dim
 from .shaping import expand
@@ -49,6 +50,7 @@ def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Any:
     d = wrap_dim(dim, input.dim())
     if not input.dim() and index.numel() != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
+    check_out_apart(out, (input, index))
     return dispatch(kernels.index_select, (input, index), (d,), out)
 
 
@@ -231,6 +233,7 @@ def masked_select(input: Any, mask: Any, *, out: Any = None) -> Any:
     if mask.dtype.name != "bool":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     broadcast_shapes(mask._array.shape, input._array.shape)
+    check_out_apart(out, (input, mask))
     return dispatch(kernels.masked_select, (input, mask), (), out)
 
 
@@ -275,6 +278,7 @@ def take(input: Any, index: Any, *, out: Any = None) -> Any:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
     if not input.numel() and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
+    check_out_apart(out, (input, index))
     return dispatch(kernels.take, (input, index), (), out)
 
 

@@ -57,6 +57,9 @@ torch.gather(m,0,torch.zeros(1,3).long(),out=torch.zeros(0)); torch.index_select
 
 # x: (3, 4) and v: (2, 4) require gradients; c: as x, without; i: a vector of indices, I: (2, 4) of them, m: a mask; s: 0-d.
 PICKS = """
+torch.gather(c, 1, I, out=c[:2]); torch.take(c, i, out=c[0, :2]); torch.index_select(c, 0, i, out=c[:2]); torch.masked_select(c, c < 3, out=c[0, :3])
+torch.gather(c, 1, I, out=s.expand(2, 4)); torch.cat([c, c], out=s.expand(6, 4)); torch.cat([c[:1], c[:1]], out=c[:2]); torch.kthvalue(c, 2, 1, out=(c.view(-1)[:3], torch.ones(3, dtype=torch.long)))
+torch.hstack([c, c], out=torch.empty(2)); torch.diag(c, out=torch.empty(0)); torch.cumsum(c, 0, out=torch.empty(1, dtype=torch.float64))
 x.gather(0,I); x.gather(1,I); x.gather(1,I[:,:2]); x.gather(2,I); x.gather(0,I.int()); x.gather(0,I.float()); x.gather(0,I+5); x.gather(0,-I); x.gather(1,torch.zeros(4,2,dtype=torch.long)); s.gather(0,torch.tensor(0)); s.gather(0,torch.tensor([0,0])); x.gather(0,torch.zeros(0,dtype=torch.long)); x.t().gather(0,torch.zeros(4,3,dtype=torch.long).t()[:,:3])
 x.scatter(0,I,v); x.scatter(0,I,2.0); c.scatter(0,I,2.0,reduce='mul'); c.scatter(0,I,c.double()); c.scatter(0,I,c[:1]); c.scatter(0,I.int(),c); c.scatter(0,I.float(),c); c.scatter(3,I,c); c.scatter(0,I+3,c); c.scatter(0,I-5,1.0); c.scatter(0,I,s); c.scatter(0,I[:,:2],c); c.scatter(1,torch.zeros(4,1,dtype=torch.long),c); c.scatter(0,torch.zeros(0,dtype=torch.long),c); s.scatter(0,torch.tensor(0),5.); s.scatter(0,torch.tensor(0),s)
 x.scatter_add(0,I,v); x.scatter_add(0,I,v.double()); c.scatter_add(0,I+9,v); c.scatter_add(0,I,c[:1])
