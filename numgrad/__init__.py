@@ -13,6 +13,7 @@ PyTorch's surface is the specification, so `import numgrad as torch` runs script
 from importlib import import_module as _import_module
 from . import dtype as _dtypes
 from . import autograd, ops, random
+from .tensor import Tensor
 from .autograd import (
     Gradients,
     enable_grad,
@@ -45,7 +46,6 @@ from .random import (
 )
 from .size import Size
 from .storage import UntypedStorage
-from .tensor import Tensor
 from .tensor_types import (
     BFloat16Tensor,
     BoolTensor,

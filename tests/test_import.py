@@ -21,6 +21,19 @@ def test_import_loads_neither_torch_nor_the_cuda_kernels():
     assert output(code) == "[]\n"
 
 
+def test_no_module_hides_a_name_of_pytorch():
+    """A module that is imported late would take the place of a function or class of its name."""
+    code = """
+import types, numgrad
+late = [getattr(numgrad, name) for name in sorted(numgrad._LATE)]
+import numgrad.autograd.function, numgrad.autograd.gradcheck, numgrad.memory_format, numgrad.elementwise
+names = ("tensor", "dtype", "device", "Size", "memory_format", "elementwise", "custom_vjp", "graph", "vmap")
+print([name for name in names if isinstance(getattr(numgrad, name), types.ModuleType)])
+print([name for name in ("gradcheck", "grad", "Function") if isinstance(getattr(numgrad.autograd, name), types.ModuleType)])
+"""
+    assert output(code) == "[]\n[]\n"
+
+
 def test_without_the_variables_of_a_home():
     """Without HOME the user's entry in the password file says where home is; wherever that leads, kernels run."""
     done = run("import numgrad", NUMGRAD_CACHE_DIR=None, XDG_CACHE_HOME=None, HOME=None)
