@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from . import dtype as dtypes
+from .autograd.grad_mode import mode
 from .autograd.variable import CLASSES
 from .device import CPU, device
 from .dispatch import dispatch
 from .kernels import counting, movement, views
 from .kernels.array import Array, dense_order
 from .ops.dims import as_sizes
+from .out import no_out_grad, resize, write_out
 
 
 def _filled(name: str, size: tuple[int, ...], value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
@@ -144,7 +147,14 @@ def full_like(
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Any:
     """Numbers from `start` (0 when only one is given) up to but not including `end`.
 
@@ -166,6 +176,13 @@ def arange(
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if out is not None:
+        if dtype is not None and as_dtype(dtype, "arange") is not out.dtype:
+            raise RuntimeError(
+                f"dtype {as_dtype(dtype, 'arange').scalar_name} does not match dtype of out parameter "
+                f"({out.dtype.scalar_name})"
+            )
+        dtype = out.dtype
     if dtype is None:
         integers = all(isinstance(v, int) for v in (start, end, step))
         wanted = dtypes.int64 if integers else dtypes.get_default_dtype()
@@ -177,11 +194,32 @@ def arange(
             # As PyTorch: only int64 is counted in whole numbers.
             count = math.ceil((end - start) / step)
             start, end, step = int(start), int(end), int(step)
+            if step == 0:
+                raise ValueError("step must be nonzero")
             if wanted is not dtypes.int64:
                 end = start + count * step
     target = CPU if device is None else _device(device).concrete()
     result = dispatch(movement.arange, (), (start, end, step, wanted.name, target))
+    if out is not None:
+        return _counted_to(out, result)
     return result._mark_leaf(requires_grad)
+
+
+def _counted_to(out: Any, result: Any) -> Any:
+    """Write the result of `arange` to `out`, of any shape, with PyTorch's own warning where it has to be resized."""
+    if mode.enabled and out.requires_grad:
+        raise RuntimeError(no_out_grad("aten::arange"))
+    count = result.numel()
+    if out.numel() not in (0, count):
+        warnings.warn(
+            f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not match "
+            f"the computed number of elements {count}. Note that this may occur as a result of rounding error. The out "
+            f"tensor will be resized to a tensor of shape ({count},).",
+            stacklevel=3,
+        )
+    if out.numel() != count:
+        resize(out, (count,))
+    return write_out("aten::arange", out, result.reshape(out.shape), ())
 
 
 def _factory(op: Any, name: str, attributes: tuple[Any, ...], dtype: Any, where: Any, requires_grad: bool) -> Any:

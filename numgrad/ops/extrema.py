@@ -129,7 +129,7 @@ def _over_dims(name: str, op: Any, input: Any, dim: Any, axis: Any, keepdim: boo
     return reduction(op, input, (dims, keepdim), out)
 
 
-def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest items, of all or along `dim`: a named tuple `(min, max)`.
 
     Raises:
@@ -144,7 +144,7 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
         )
     dims = reduced_dims("aminmax", dim if dim is None else wrap_dim(dim, input.dim()), input.dim())
     _check_extents("aminmax", input, dims)
-    return return_types.aminmax(*dispatch(extrema.aminmax, (input,), (dims, keepdim)))
+    return return_types.aminmax(*dispatch(extrema.aminmax, (input,), (dims, keepdim), out))
 
 
 def argmax(

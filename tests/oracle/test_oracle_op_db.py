@@ -39,14 +39,12 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
 }
 """What is known to differ: a pattern of the failure, and the reason."""
 
-NO_OUT = "out= is not there yet"
 RANK = "tensors of more than 64 dimensions"
 NUMBERS = "numbers alone give a 0-d tensor"
 UNSHARED = "converted samples share no memory: see out= in test_oracle_views.py"
 KNOWN_ERRORS: dict[str, list[tuple[str, str]]] = {
     **{key: [("up to 64 dims", RANK)] for key in ("amax", "amin")},
-    "aminmax": [("up to 64 dims", RANK), ("argument 'out'", NO_OUT)],
-    "arange": [("argument 'out'", NO_OUT)],
+    "aminmax": [("up to 64 dims", RANK)],
     **{key: [("accepted, expected .*(unsupported operation|single memory location)", UNSHARED)]
        for key in ("cat", "gather", "index_select", "kthvalue", "masked_select", "take")},
     "complex": [("Expected object of scalar type", "the text is that of other functions")],
