@@ -159,18 +159,42 @@ def _(input: np.ndarray, dim: int) -> np.ndarray:
     return _scanned(logcumsumexp_blocks, input, dim, np.float64)
 
 
+@loop
+def logcumsumexp_gradient_blocks(g, x, out, result, totals):
+    """Sums of g[j] * exp(x[i] - out[j]) over j >= i: each from the next one, by factors of at most 1."""
+    n = x.shape[1]
+    for b in range(x.shape[0]):
+        for j in range(x.shape[2]):
+            totals[j] = 0
+        for i in range(n - 1, -1, -1):
+            for j in range(x.shape[2]):
+                now = out[b, i, j]
+                if i + 1 < n and now != out[b, i + 1, j]:
+                    totals[j] *= math.exp(now - out[b, i + 1, j])
+                totals[j] += g[b, i, j]
+                result[b, i, j] = 0 if now == -np.inf else math.exp(x[b, i, j] - now) * totals[j]
+
+
+@logcumsumexp.fused_backward("cpu")
+def _(g: np.ndarray, input: np.ndarray, out: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tuple[np.ndarray]:
+    blocks = [_blocks(x, dim) for x in (g, input, out)]
+    result = np.empty_like(blocks[0])
+    if result.size:
+        logcumsumexp_gradient_blocks(*blocks, result, np.empty(result.shape[2], np.float64))
+    return (result.reshape(input.shape),)
+
+
 @logcumsumexp.grad("input")
 def _(g, input, out, dim):
     if not input.dim():
         return g
-    return _from_logs(g, input, out, dim, g > 0) - _from_logs(-g, input, out, dim, g < 0)
-
-
-def _from_logs(g, input, out, dim, mask):
-    """The part of the gradient that comes from `g` where `mask` holds (and it is positive), computed in logarithms."""
-    logs = where(mask, where(mask, g, 1).log(), -math.inf)
+    # By all pairs: higher derivatives and forward mode want a formula that is linear in `g`, at 0 too.
+    n = input.shape[dim]
+    later = g.new_ones((n, n)).triu() > 0
     finite = where(out == -math.inf, 0, out)
-    return (logcumsumexp((logs - finite).flip(dim), dim=dim).flip(dim) + input).exp()
+    exponents = input.transpose(dim, -1).unsqueeze(-1) - finite.transpose(dim, -1).unsqueeze(-2)
+    weights = where(later, exponents, -math.inf).exp()
+    return (weights * g.transpose(dim, -1).unsqueeze(-2)).sum(-1).transpose(dim, -1)
 
 
 # ---------------------------------------------------------------------------------------------------- cummax, cummin

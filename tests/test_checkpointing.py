@@ -30,7 +30,7 @@ def gradients(op, case, device, create_graph):
     results = [r for r in call(op, inputs, case.attributes) if r.requires_grad]
     if not results:
         return []
-    loss = sum((r * r).sum() for r in results)
+    loss = sum((r * r.conj()).real.sum() if r.is_complex() else (r * r).sum() for r in results)
     wanted = [x for x in leaves if x.requires_grad]
     return [
         None if g is None else g.detach().numpy()

@@ -6,6 +6,7 @@ Values, strides, offsets, versions, node names, gradients of two orders, warning
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -184,6 +185,15 @@ def outcome(library: ModuleType, code: str, scope: dict[str, Any]) -> Any:
 
 def expressions(text: str) -> list[str]:
     return [e.strip() for line in text.strip().splitlines() for e in line.split(";")]
+
+
+@pytest.fixture(autouse=True)
+def every_warning() -> Iterator[None]:
+    """PyTorch's own warnings each time, not once in a process."""
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(before)
 
 
 @pytest.mark.parametrize("code", expressions(VIEWS))
