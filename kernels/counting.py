@@ -43,6 +43,23 @@ def _(input: np.ndarray, weights: np.ndarray, minlength: int) -> np.ndarray:
 
 
 @op(
+    samples=[
+        Sample(([[1.0, 2.0], [3.0, 4.0]], [2.0, 5.0]), {"invert": False}),
+        Sample(([1, 2], [[2]]), {"invert": True}),
+    ],
+    reference=lambda x, given, invert: np.array([(item in given) != invert for item in x.reshape(-1)]).reshape(x.shape),
+    differentiable=False,
+)
+def isin(elements, test_elements, *, invert):
+    """Which items are among the test elements, as bools; with `invert`, which are not."""
+
+
+@isin.kernel("cpu")
+def _(elements: np.ndarray, test_elements: np.ndarray, invert: bool) -> np.ndarray:
+    return np.isin(elements, test_elements, invert=invert)
+
+
+@op(
     samples=[Sample(((20,),), {"bins": 5, "low": -2.0, "high": 2.0})],
     reference=lambda x, bins, low, high: np.histogram(x, bins, (low, high))[0].astype(x.dtype),
     differentiable=False,

@@ -93,6 +93,10 @@ int = _dtypes.int32
 long = _dtypes.int64
 bool = _dtypes.bool_
 
+from math import e, inf, nan, pi  # noqa: E402
+
+newaxis = None
+
 __version__ = "0.1.0"
 
 # Imported when first asked for: an import of numgrad stays short.

@@ -37,7 +37,7 @@ from .contractions import (
     outer,
     tensordot,
 )
-from .counting import bincount, bucketize, corrcoef, cov, histc, searchsorted
+from .counting import bincount, bucketize, corrcoef, cov, histc, isin, searchsorted
 from .dimensions import (
     adjoint,
     atleast_1d,
@@ -162,6 +162,7 @@ clamp_, clamp_max_, clamp_min_, clip_ = in_place(clamp), in_place(clamp_max), in
 nan_to_num_, round_, square_, xlogy_ = in_place(nan_to_num), in_place(round), in_place(square), in_place(xlogy)
 
 divide = true_divide = div
+subtract = sub
 trapz = trapezoid
 
 __all__ = [name for name, value in globals().items() if isinstance(value, FunctionType) and not name.startswith("_")]

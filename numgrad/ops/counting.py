@@ -6,7 +6,8 @@ from typing import Any
 
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
-from ..dtype import float64, int32, int64
+from ..dtype import bool_, float64, int32, int64
+from ..interop import tensor
 from ..kernels import counting, scatter, views
 from .checks import check_tensor, written
 from .complex_numbers import complex
@@ -52,6 +53,25 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0, *, out: A
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     return dispatch(counting.histc, (input,), (bins, low, high), out)
+
+
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Which of the elements are among the test elements, as bools; with `invert`, which are not.
+
+    One of the two may be a number. `assume_unique` promises that items do not repeat, which changes nothing here.
+
+    Raises RuntimeError for bools.
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.isin(ng.tensor([1, 2, 3]), ng.tensor([2, 5]))
+        tensor([False,  True, False])
+    """
+    tensors = [x if x.__class__ in CLASSES else tensor(x) for x in (elements, test_elements)]
+    for x in tensors:
+        if x.dtype is bool_ or x.is_complex():
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {x.dtype.scalar_name}")
+    return dispatch(counting.isin, tuple(x.detach() for x in tensors), (bool(invert),))
 
 
 def searchsorted(

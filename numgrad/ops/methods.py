@@ -136,6 +136,7 @@ def bind(cls: Any) -> None:
         setattr(cls, name, cast)
     cls.add_ = _scaled_in_place(table.add, table.add_scaled)
     cls.sub_ = _scaled_in_place(table.sub, table.sub_scaled)
+    cls.subtract, cls.subtract_ = cls.sub, cls.sub_
     cls.pow_ = _pow_in_place
     bind_methods(cls)
 
