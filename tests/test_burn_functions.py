@@ -37,6 +37,25 @@ def check(found, expected):
 a, b, p, i, j, m = (handle(x) for x in (A, B, P, K, J, M))
 
 CASES = {
+    # order
+    "sort": (lambda: a.sort(1), np.sort(A, 1)),
+    "sort_descending": (lambda: a.sort_descending(0), -np.sort(-A, 0)),
+    "sort_with_indices": (lambda: a.sort_with_indices(1), (np.sort(A, 1), np.argsort(A, 1))),
+    "sort_descending_with_indices": (lambda: a.sort_descending_with_indices(1), (-np.sort(-A, 1), np.argsort(-A, 1))),
+    "argsort": (lambda: i.argsort(1), np.argsort(K, 1)),
+    "argsort_descending": (lambda: a.argsort_descending(1), np.argsort(-A, 1)),
+    "topk": (lambda: a.topk(2, 1), -np.sort(-A, 1)[:, :2]),
+    "topk_with_indices": (lambda: a.topk_with_indices(2, 1), (-np.sort(-A, 1)[:, :2], np.argsort(-A, 1)[:, :2])),
+    "cumsum": (lambda: a.cumsum(1), np.cumsum(A, 1)),
+    "cumprod": (lambda: a.cumprod(0), np.cumprod(A, 0)),
+    "cummax": (lambda: a.cummax(1), np.maximum.accumulate(A, 1)),
+    "cummin": (lambda: a.cummin(1), np.minimum.accumulate(A, 1)),
+    "roll": (lambda: a.roll([1, -1], [0, 1]), np.roll(A, (1, -1), (0, 1))),
+    "roll_dim": (lambda: a.roll_dim(1, 1), np.roll(A, 1, 1)),
+    "triu": (lambda: a.triu(1), np.triu(A, 1)),
+    "tril": (lambda: a.tril(), np.tril(A)),
+    "nonzero": (lambda: m.nonzero(), np.nonzero(M)),
+    "argwhere": (lambda: m.argwhere(), np.argwhere(M)),
     # arithmetic
     "add": (lambda: a.add(b), A + B),
     "add_scalar": (lambda: a.add_scalar(2.0), A + 2),

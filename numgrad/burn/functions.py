@@ -209,9 +209,7 @@ def transpose(x: Any) -> Any:
 
 def movedim(x: Any, source: int, destination: int) -> Any:
     """A dimension moved to another place."""
-    order = [d for d in range(x.dim()) if d != source % x.dim()]
-    order.insert(destination % x.dim(), source % x.dim())
-    return ops.permute(x, order)
+    return ops.movedim(x, source, destination)
 
 
 def unsqueeze_dims(x: Any, dims: Sequence[int]) -> Any:
@@ -224,27 +222,22 @@ def unsqueeze_dims(x: Any, dims: Sequence[int]) -> Any:
 
 def flip(x: Any, dims: Sequence[int]) -> Any:
     """The order along the given dimensions reversed."""
-    index = [builtins.slice(None)] * x.dim()
-    for d in dims:
-        index[d] = builtins.slice(None, None, -1)
-    return x[tuple(index)]
+    return ops.flip(x, tuple(dims))
 
 
 def repeat_dim(x: Any, dim: int, times: int) -> Any:
     """The tensor laid end to end with itself along a dimension."""
-    return ops.cat([x] * times, dim)
+    return x.repeat([times if d == dim % x.dim() else 1 for d in range(x.dim())])
 
 
 def repeat(x: Any, sizes: Sequence[int]) -> Any:
     """The tensor laid end to end with itself, so often along each dimension."""
-    for d, times in enumerate(sizes):
-        x = x if times == 1 else repeat_dim(x, d, times)
-    return x
+    return x.repeat(tuple(sizes))
 
 
 def chunk(x: Any, chunks: int, dim: int) -> tuple[Any, ...]:
     """At most so many pieces of equal extent along a dimension; the last may be smaller."""
-    return ops.split(x, builtins.max(1, -(-x.size(dim) // chunks)), dim)
+    return ops.chunk(x, chunks, dim)
 
 
 def iter_dim(x: Any, dim: int) -> tuple[Any, ...]:
@@ -295,38 +288,113 @@ def mask_fill(x: Any, mask: Any, value: Any) -> Any:
 
 def select(x: Any, dim: int, indices: Any) -> Any:
     """The slices along a dimension that the indices name."""
-    return x[_along(x, dim, indices)]
+    return ops.index_select(x, dim, indices)
 
 
 def select_assign(x: Any, dim: int, indices: Any, values: Any) -> Any:
     """The tensor with `values` added to the slices that the indices name."""
-    index = [creation.arange(n, device=x.device) for n in x.shape]
-    index[dim] = indices
-    grid = [i.reshape([-1 if e == d else 1 for e in range(x.dim())]) for d, i in enumerate(index)]
-    return ops.index_put(x, tuple(grid), values, accumulate=True)
+    return ops.index_add(x, dim, indices, values)
 
 
 def gather(x: Any, dim: int, indices: Any) -> Any:
     """For each index the item at that place along the dimension."""
-    return x[_grid(x, dim, indices)]
+    return ops.gather(x, dim, indices)
 
 
 def scatter(x: Any, dim: int, indices: Any, values: Any) -> Any:
     """The tensor with each of `values` added at its index along the dimension."""
-    return ops.index_put(x, _grid(x, dim, indices), values, accumulate=True)
+    return ops.scatter_add(x, dim, indices, values)
 
 
-def _along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
-    return (*[builtins.slice(None)] * (dim % x.dim()), index)
+# ---------------------------------------------------------------------------------------------------- order
+def sort(x: Any, dim: int) -> Any:
+    """The items along a dimension from the smallest up."""
+    return ops.sort(x, dim)[0]
 
 
-def _grid(x: Any, dim: int, indices: Any) -> tuple[Any, ...]:
-    """An index for each dimension: the given one along `dim`, an item's own place along all others."""
-    grid = []
-    for d, n in enumerate(indices.shape):
-        own = creation.arange(n, device=x.device).reshape([-1 if e == d else 1 for e in range(x.dim())])
-        grid.append(indices if d == dim % x.dim() else own)
-    return tuple(grid)
+def sort_descending(x: Any, dim: int) -> Any:
+    """The items along a dimension from the largest down."""
+    return ops.sort(x, dim, descending=True)[0]
+
+
+def sort_with_indices(x: Any, dim: int) -> tuple[Any, Any]:
+    """`sort`, and where the items were."""
+    return tuple(ops.sort(x, dim))
+
+
+def sort_descending_with_indices(x: Any, dim: int) -> tuple[Any, Any]:
+    """`sort_descending`, and where the items were."""
+    return tuple(ops.sort(x, dim, descending=True))
+
+
+def argsort(x: Any, dim: int) -> Any:
+    """Where the items along a dimension are, from the smallest up."""
+    return ops.argsort(x, dim)
+
+
+def argsort_descending(x: Any, dim: int) -> Any:
+    """Where the items along a dimension are, from the largest down."""
+    return ops.argsort(x, dim, descending=True)
+
+
+def topk(x: Any, k: int, dim: int) -> Any:
+    """The `k` largest items along a dimension, from the largest down."""
+    return ops.topk(x, k, dim)[0]
+
+
+def topk_with_indices(x: Any, k: int, dim: int) -> tuple[Any, Any]:
+    """`topk`, and where the items were."""
+    return tuple(ops.topk(x, k, dim))
+
+
+def cumsum(x: Any, dim: int) -> Any:
+    """Sums of the items up to each one along a dimension."""
+    return ops.cumsum(x, dim)
+
+
+def cumprod(x: Any, dim: int) -> Any:
+    """Products of the items up to each one along a dimension."""
+    return ops.cumprod(x, dim)
+
+
+def cummax(x: Any, dim: int) -> Any:
+    """The largest of the items up to each one along a dimension."""
+    return ops.cummax(x, dim)[0]
+
+
+def cummin(x: Any, dim: int) -> Any:
+    """The smallest of the items up to each one along a dimension."""
+    return ops.cummin(x, dim)[0]
+
+
+def roll(x: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    """The items moved on along dimensions, those at the end to the front."""
+    return ops.roll(x, tuple(shifts), tuple(dims))
+
+
+def roll_dim(x: Any, shift: int, dim: int) -> Any:
+    """`roll` along one dimension."""
+    return ops.roll(x, shift, dim)
+
+
+def triu(x: Any, diagonal: int = 0) -> Any:
+    """The upper triangle of matrices, from a diagonal up; 0 below."""
+    return ops.triu(x, diagonal)
+
+
+def tril(x: Any, diagonal: int = 0) -> Any:
+    """The lower triangle of matrices, from a diagonal down; 0 above."""
+    return ops.tril(x, diagonal)
+
+
+def nonzero(x: Any) -> tuple[Any, ...]:
+    """For each dimension the indices of the items that are not 0."""
+    return ops.nonzero(x, as_tuple=True)
+
+
+def argwhere(x: Any) -> Any:
+    """The indices of the items that are not 0, a row for each."""
+    return ops.argwhere(x)
 
 
 # ---------------------------------------------------------------------------------------------------- kinds
