@@ -502,13 +502,16 @@ def _general(op: KernelOp, inputs: tuple[Any, ...], attributes: tuple[Any, ...],
     kernel = op.kernels.get(where.type)
     if kernel is None:
         raise NotImplementedError(f"{op.name}() has no {where.type} kernel yet: move its operands with .to('cpu')")
+    recording = mode.enabled
     if op.writes:
         for i in op.writes:
-            check_writable(inputs[i])
+            storage = inputs[i]._array._storage
+            if recording or (storage is not None and storage.version < 0):  # an optimizer's step asks nothing
+                check_writable(inputs[i])
     arguments: list[Any] = [x._array for x in inputs]
     mask = 0
     edges: list[Any] = []
-    if mode.enabled and op.differentiable and where.context is not PLAIN:
+    if recording and op.differentiable and where.context is not PLAIN:
         for i, x in enumerate(inputs):
             edge = gradient_edge(x)
             edges.append(edge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -314,7 +315,7 @@ def _explicit(i: int, meta: OutputMeta, g: Any) -> Any:
 
 def _implicit(meta: OutputMeta) -> Any:
     """The gradient 1 of a root of one real item."""
-    if any(n != 1 for n in meta.shape):
+    if math.prod(meta.shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     dtype = FROM_NUMPY[meta.dtype]
     if not dtype.is_floating_point:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -173,10 +174,13 @@ class OpNode(Node):
         if graph:
             tensors = {n: saved_variable(a, self.device, self.edge_of(n)) for n, a in saved.items()}
             return self._apply_rules(grads, tensors | self.facts)
-        if not op.is_view and not self._conjugates(grads):
+        if not op.is_view:
             fused = op.fused_kernels.get(self.device.type)
             if fused is not None:
-                return self._apply_fused(fused, g, saved)
+                if self.outputs == 1 and g.dtype.num <= cpu.LAST_COMPILED:  # neither halves nor complex numbers
+                    return self._apply_fused(fused, g, saved)
+                if not self._conjugates(grads):
+                    return self._apply_fused(functools.partial(_in_float32, fused), g, saved)
         with grad_mode.no_grad():
             tensors = {n: wrap(a, self.device) for n, a in saved.items()} | self.facts
             results = self._apply_rules([None if x is None else wrap(x, self.device) for x in grads], tensors)
@@ -198,7 +202,7 @@ class OpNode(Node):
     def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Array]) -> Sequence[Any]:
         facts = self.facts
         values = [saved[n].ndarray if n in saved else facts.get(n) for n in self.op.fused_reads]
-        results = in_float32(fused, [g.ndarray, *values, self.needs])
+        results = fused(g.ndarray, *values, self.needs)
         return [None if r is None else cpu.from_host(r) for r in results]
 
     def _conjugates(self, grads: Sequence[Any]) -> bool:
@@ -247,3 +251,7 @@ def node_class(op: Op, base: type[Node] | None = None) -> type[Any]:
         with _naming:
             op.node_class = op.node_class or made
     return op.node_class
+
+
+def _in_float32(fused: Callable[..., Any], *arguments: Any) -> Any:
+    return in_float32(fused, arguments)
