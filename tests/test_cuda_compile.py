@@ -217,10 +217,12 @@ def real_positions(function: Function) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("name", [name for name, op in registry.OPS.items() if op.elementwise])
 def test_every_op_and_its_gradient_compile(name):
-    scalar = registry.OPS[name].scalar
-    for function in (scalar, derive.vjp(scalar, real_positions(scalar))):
-        inputs = [{"real": F32, "int": I64, "bool": BOOL}[kind] for kind in function.kinds.values()]
-        text, signature = map_source(function, F32, inputs, [F32] * function.outputs, FLAT)
+    op = registry.OPS[name]
+    scalar, real = op.scalar, I64 if op.integers_only else F32
+    gradients = [] if op.integers_only else [derive.vjp(scalar, real_positions(scalar))]
+    for function in (scalar, *gradients):
+        inputs = [{"real": real, "int": I64, "bool": BOOL}[kind] for kind in function.kinds.values()]
+        text, signature = map_source(function, real, inputs, [real] * function.outputs, FLAT)
         ptx = compile_to_ptx(text, signature)
         assert float64_instructions(ptx, signature) == []
         assert called_functions(ptx) == []
