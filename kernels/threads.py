@@ -151,6 +151,7 @@ def share(
     if polls:
         if polls == handover.FAILED:
             kernel(*operands)  # for its error: a part's is lost
+            raise RuntimeError("a kernel failed on a part of its operands, and then on none of them: they are spoiled")
         pool.learn(polls >= handover.STALL)
     pool.last_end = perf_counter()
 

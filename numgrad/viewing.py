@@ -10,7 +10,7 @@ from .autograd.history import move_retained
 from .autograd.inplace import check_writable
 from .autograd.node import gradient_edge
 from .autograd.op_node import node_class, save_plan
-from .autograd.tracing import noted, run_at
+from .autograd.tracing import run_at
 from .autograd.variable import INFERENCE, NO_GRAD, SEVERAL, ViewInfo, wrap
 from .autograd.view_rules import inherited
 from .device import BALANCED
@@ -20,15 +20,8 @@ from .kernels.registry import SeveralViewsOp, ViewOp
 
 def view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     """Run a view op: a new tensor, or a tuple of them, over the same storage."""
-    if mode.levels:
-        if x._array.__class__ is not Array:
-            return run_at(x._array.level, op, (x,), attributes)
-        made = _plain_view(op, x, attributes)
-        return tuple(map(noted, made)) if isinstance(made, tuple) else noted(made)
-    return _plain_view(op, x, attributes)
-
-
-def _plain_view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
+    if mode.levels and x._array.__class__ is not Array:
+        return run_at(x._array.level, op, (x,), attributes)
     if isinstance(op, SeveralViewsOp):
         return _several_views(op, x, attributes)
     array = x._array

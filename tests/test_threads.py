@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import queue
 import signal
 import sys
 import threading
@@ -188,16 +189,17 @@ def test_calls_are_not_skipped_for_ever():
 
 def test_a_short_call_by_itself_wakes_nobody(monkeypatch):
     monkeypatch.setattr(threads, "LONG", 1000)
+    monkeypatch.setattr(threads, "current_cpu", None)
     pool = threads._Pool(1)
-    pool.grow(1)
-    pool._is_asleep[0] = True
+    # A worker without a thread, which would fall asleep by itself.
+    pool.workers, pool._is_asleep, pool._beds = [threading.Thread()], [True], [queue.SimpleQueue()]
     assert not pool.wake(1, 999)
     pool.last_end = time.perf_counter() + 100  # a call has just ended
     assert pool.wake(1, 999)
     assert pool._is_asleep == [False]
     pool._is_asleep[0], pool.last_end = True, 0.0
     assert pool.wake(1, 1000)
-    pool.stop()
+    assert pool._beds[0].qsize() == 2
 
 
 def test_workers_that_keep_their_caller_waiting_are_left_alone_for_a_while(monkeypatch):

@@ -9,6 +9,7 @@ Jacobian-vector product. All of it is written in differentiable ops, so tangents
 
 from __future__ import annotations
 
+import gc
 import weakref
 from typing import Any
 
@@ -19,7 +20,7 @@ from .grad_mode import enable_grad, mode
 from .node import gradient_edge
 from .pullback import pull, variables
 from .tracing import Level, TracedArray, level_of, without_graph
-from .variable import CLASSES, wrap
+from .variable import CLASSES, ViewInfo, wrap
 
 
 class DualArray(TracedArray):
@@ -52,7 +53,6 @@ class DualLevel(Level):
     def __init__(self) -> None:
         super().__init__()
         self._made: list[weakref.ref[Any]] = []
-        self._views: list[weakref.ref[Any]] = []
 
     # ------------------------------------------------------------------------------------------ wrapping
     def dual(self, primal: Any, tangent: Any) -> Any:
@@ -80,11 +80,6 @@ class DualLevel(Level):
             if x is not None and level_of(x) is self:
                 x._array = x._array.inner
         self._made.clear()
-        self._views.clear()
-
-    def note_view(self, view: Any) -> None:
-        """See `Level.note_view`: a tangent that its base gets in place is the view's, too."""
-        self._views.append(weakref.ref(view))
 
     def rebuilt(self, x: Any, inside: Any, *others: Any) -> Any:
         """See `Level.rebuilt`."""
@@ -176,8 +171,7 @@ class DualLevel(Level):
         base = x if x._view is None else x._view.base
         whole = _zeros_laid_out_as(base)  # what is not written has no tangent
         _seen_through(whole, base, x).copy_(tangent)
-        views = [view for reference in self._views if (view := reference()) is not None and view._view.base is base]
-        for y in {id(y): y for y in (base, x, *views)}.values():
+        for y in {id(y): y for y in (base, x, *_views_of(base))}.values():
             if level_of(y) is None:
                 self.attach(y, whole if y is base else _seen_through(whole, base, y))
 
@@ -194,6 +188,16 @@ class DualLevel(Level):
         rows += [(p, vt) for (p, _), (_, vt) in zip(pairs, split, strict=True) if vt is not None]
         tangents = pull([y for y, _ in rows], sources, [v for _, v in rows], create_graph, keep_graph)
         return [join_dual(p, t, self) for p, t in zip(primals, tangents, strict=True)]
+
+
+def _views_of(base: Any) -> list[Any]:
+    """All views of a tensor, those that are older than the level too.
+
+    A tensor does not know its views, so that making one costs nothing. They are looked for among all objects, once for
+    each tensor that gets a tangent in place.
+    """
+    infos = [o for o in gc.get_referrers(base) if isinstance(o, ViewInfo) and o.base is base]
+    return [x for x in gc.get_referrers(*infos) if x.__class__ in CLASSES] if infos else []
 
 
 def _primal(x: Any) -> Any:

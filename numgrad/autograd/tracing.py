@@ -72,9 +72,6 @@ class Level:
         """`repr(x)`."""
         raise NotImplementedError
 
-    def note_view(self, view: Any) -> None:
-        """Take note of a view of a plain tensor, made while the level is live."""
-
     @contextmanager
     def entered(self) -> Iterator[None]:
         """The extent in which the level is live."""
@@ -189,10 +186,3 @@ def memory(array: Array) -> tuple[Any, int]:
         reach += array.hidden_extent
         array = array.inside
     return array.storage.buffer, reach
-
-
-def noted(view: Any) -> Any:
-    """A new view of a plain tensor, of which all live levels have taken note."""
-    for level in mode.levels:
-        level.note_view(view)
-    return view

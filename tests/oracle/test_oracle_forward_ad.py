@@ -79,6 +79,8 @@ with fwAD.dual_level(): x = torch.ones(3); x[1:] = make(p, t); out = unpack(x)
 with fwAD.dual_level(): x = torch.ones(3); x[1:].mul_(make(p, t)); out = unpack(x)
 with fwAD.dual_level(): x = torch.ones(2, 2); x[:, 1] = make(p, t); out = unpack(x.sum(0)), unpack(x.t())
 with fwAD.dual_level(): x = torch.ones(3); v = x[1:]; w = x[:2]; x[1:] = make(p, t); out = unpack(x), unpack(v), unpack(w * 2)
+x = torch.ones(3); v = x[1:]; w = v[0]; u = x[:2].unbind()⏎with fwAD.dual_level(): x[1:].add_(make(p, t)); out = unpack(x), unpack(v), unpack(w), unpack(u[1] * 2)
+x = torch.ones(3); v = x[1:]; u = x[:2]⏎with fwAD.dual_level(): v.mul_(make(p, t)); out = unpack(x), unpack(v), unpack(u)⏎out = out, unpack(u), u
 with fwAD.dual_level(): x = torch.ones(2, 2); v = x.t(); x.mul_(make(p, t)); out = unpack(x), unpack(v), unpack(v[0])
 with fwAD.dual_level(): d = make(p, t); torch.mul(d, 2, out=torch.zeros(2))
 with fwAD.dual_level(): x = leaf(); d = make(x, t); d.mul_(2)
