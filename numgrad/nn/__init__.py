@@ -1,32 +1,29 @@
 """Modules, parameters and the functions neural networks are made of."""
 
+# ruff: noqa: F403  (every family names its modules in `__all__`)
+from . import activation, container, flatten, linear, loss, module, parameter
 from . import functional as functional
 from . import init as init
 from . import modules as modules
 from . import utils as utils
-from .activation import ReLU, Sigmoid, Tanh
-from .container import ModuleList, Sequential
-from .flatten import Flatten
-from .linear import Identity, Linear
-from .loss import CrossEntropyLoss, MSELoss
-from .module import Module
-from .parameter import Parameter
+from .activation import *
+from .container import *
+from .flatten import *
+from .linear import *
+from .loss import *
+from .module import *
+from .parameter import *
 
 __all__ = [
-    "CrossEntropyLoss",
-    "Flatten",
-    "Identity",
-    "Linear",
-    "MSELoss",
-    "Module",
-    "ModuleList",
-    "Parameter",
-    "ReLU",
-    "Sequential",
-    "Sigmoid",
-    "Tanh",
     "functional",
     "init",
     "modules",
     "utils",
+    *activation.__all__,
+    *container.__all__,
+    *flatten.__all__,
+    *linear.__all__,
+    *loss.__all__,
+    *module.__all__,
+    *parameter.__all__,
 ]

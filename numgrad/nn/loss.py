@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..tensor import Tensor
 from . import functional as F
+from .functional.loss import resolve_reduction
 from .module import Module
 
 __all__ = ["CrossEntropyLoss", "MSELoss"]
@@ -16,7 +17,7 @@ class _Loss(Module):
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
-        self.reduction = F.resolve_reduction(size_average, reduce, reduction)
+        self.reduction = resolve_reduction(size_average, reduce, reduction)
 
 
 class MSELoss(_Loss):

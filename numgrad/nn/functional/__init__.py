@@ -1,0 +1,19 @@
+"""The functions behind the modules, with PyTorch's argument names and defaults; one family a file.
+
+Each is a call into `numgrad.ops` or the dispatcher; what is done here is what PyTorch does in Python: older argument
+names, warnings, choices among ops.
+"""
+
+# ruff: noqa: F403  (every family names its functions in `__all__`)
+from ...ops.counting import one_hot
+from ...ops.linalg import linear
+from . import activation, loss
+from .activation import *
+from .loss import *
+
+__all__ = [
+    "linear",
+    "one_hot",
+    *activation.__all__,
+    *loss.__all__,
+]
