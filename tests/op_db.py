@@ -56,6 +56,8 @@ def converted(value: Any, leaves: list[Any] | None = None) -> Any:
         return ng.device(str(value))
     if isinstance(value, torch.Size):
         return ng.Size(value)
+    if isinstance(value, torch.nn.utils.rnn.PackedSequence):
+        return ng.nn.utils.rnn.PackedSequence(*(converted(v, leaves) for v in value))
     if isinstance(value, (tuple, list)):
         return type(value)(converted(v, leaves) for v in value)
     if isinstance(value, dict):
@@ -103,7 +105,8 @@ def fresh(value: Any) -> Any:
         copy = value.detach() if value.requires_grad else value
         return copy.requires_grad_(value.requires_grad)
     if isinstance(value, (tuple, list)) and not isinstance(value, torch.Size):
-        return type(value)(fresh(v) for v in value)
+        items = [fresh(v) for v in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, dict):
         return {k: fresh(v) for k, v in value.items()}
     return value
@@ -184,20 +187,24 @@ def check_sample(function: Callable[..., Any], op: Any, sample: Any) -> None:
     expected = op.op(*arguments[0], **arguments[1])
     got = function(*own_args, **own_kwargs)
     compare(*_same_items(op, arguments[0][0], got, expected), "forward")
+    check_gradients(got, expected, mine, theirs, op.supports_gradgrad)
+
+
+def check_gradients(got: Any, expected: Any, mine: list[Any], theirs: list[Any], twice: bool) -> None:
+    """What requires a gradient in two results, their gradients for the leaves and, where `twice`, the second ones."""
     roots = [(a, b) for a, b in zip(flat(got), flat(expected), strict=True) if _differentiable(b)]
     for a, b in zip(flat(got), flat(expected), strict=True):
         if isinstance(b, torch.Tensor):
             assert a.requires_grad == b.requires_grad, f"requires_grad {a.requires_grad}, expected {b.requires_grad}"
     if not roots or not theirs:
         return
-    small = sum(x.numel() for x in theirs) <= SECOND_ORDER_LIMIT and op.supports_gradgrad
-    small = small and all(x.dtype in EXACT for x in theirs)
+    twice = twice and sum(x.numel() for x in theirs) <= SECOND_ORDER_LIMIT and all(x.dtype in EXACT for x in theirs)
     rng = np.random.default_rng(0)
     weights = [_weights(rng, b) for _, b in roots]
-    wanted = _torch_gradients([b for _, b in roots], theirs, weights, small)
-    found = _numgrad_gradients([a for a, _ in roots], mine, weights, small)
+    wanted = _torch_gradients([b for _, b in roots], theirs, weights, twice)
+    found = _numgrad_gradients([a for a, _ in roots], mine, weights, twice)
     _compare_gradients(found, wanted, "gradient")
-    if not small:
+    if not twice:
         return
     seeded = [(x, _weights(rng, leaf)) for x, leaf in zip(wanted, theirs, strict=True)]
     wanted = _second_gradients(_torch_gradients, wanted, theirs, seeded)
