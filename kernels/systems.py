@@ -200,7 +200,8 @@ def _(A: np.ndarray) -> np.ndarray:
 
 @linalg_det.grad("A")
 def _(g, A, out):
-    if out.numel() and (out.detach() == 0).any().item():
+    # Rounding hides that a matrix is singular, and then a solve is worth nothing: small ones never meet it.
+    if A.shape[-1] <= 3 or (out.detach() == 0).any().item():
         return g.unsqueeze(-1).unsqueeze(-1) * _cofactors(A)
     return solve(A.mT, (g * out).unsqueeze(-1).expand(A.shape[:-1]).diag_embed(), left=True)
 
@@ -211,7 +212,7 @@ def _cofactors(A: Any) -> Any:
     The cofactor at (i, j) is, up to its sign, the determinant of what is left without row i and column j.
     """
     n = A.shape[-1]
-    if n == 1:
+    if n < 2:
         return A * 0 + 1
     rows = []
     for i in range(n):
