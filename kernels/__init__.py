@@ -20,6 +20,7 @@ from . import (  # each import fills the op table with one family
     draws,
     elementary,
     extrema,
+    factorizations,
     indexing,
     linalg,
     logic,
@@ -27,6 +28,7 @@ from . import (  # each import fills the op table with one family
     movement,
     optimizers,
     ordering,
+    pseudoinverse,
     rearrangement,
     reductions,
     rounding,
@@ -35,6 +37,7 @@ from . import (  # each import fills the op table with one family
     selecting,
     special,
     statistics,
+    systems,
     views,
 )
 from .registry import OPS
@@ -53,6 +56,7 @@ __all__ = [
     "draws",
     "elementary",
     "extrema",
+    "factorizations",
     "indexing",
     "linalg",
     "logic",
@@ -60,6 +64,7 @@ __all__ = [
     "movement",
     "optimizers",
     "ordering",
+    "pseudoinverse",
     "rearrangement",
     "reductions",
     "rounding",
@@ -68,5 +73,6 @@ __all__ = [
     "selecting",
     "special",
     "statistics",
+    "systems",
     "views",
 ]

@@ -19,16 +19,25 @@ SECOND_ORDER_LIMIT = 150  # items of all inputs, beyond which second gradients a
 
 ADAPTED: dict[str, Callable[..., Any]] = {  # ops that PyTorch's table calls in a way of its own
     "__getitem__": lambda x, index: x[index],
+    "linalg.lstsq.grad_oriented": lambda a, b, driver: ng.linalg.lstsq(a, b, driver=driver)[:2],
+    "linalg.pinv.singular": lambda a, b: ng.linalg.pinv(a @ b.mT),
     "einsum": lambda operands, equation: ng.einsum(equation, operands),
     "where": lambda x, condition, other: ng.where(condition, x, other),
     "zero_": lambda x: x.clone().zero_(),
 }
 
 
-def numgrad_function(name: str) -> Callable[..., Any] | None:
-    """What `name` of PyTorch's table is in numgrad: a function, or a method where PyTorch has no function; else None."""
-    if name in ADAPTED:
-        return ADAPTED[name]
+def full_name(op: Any) -> str:
+    """The name of an op in PyTorch's table, with its variant."""
+    return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else str(op.name)
+
+
+def numgrad_function(op: Any) -> Callable[..., Any] | None:
+    """What an op of PyTorch's table is in numgrad: a function, or a method where PyTorch has no function; else None."""
+    name = op.name
+    for adapted in (full_name(op), name):
+        if adapted in ADAPTED:
+            return ADAPTED[adapted]
     found: Any = ng
     reference: Any = torch
     for part in name.split("."):
@@ -156,6 +165,14 @@ TIED = {"kthvalue", "topk", "mode", "median", "nanmedian", "sort", "argsort", "m
 """Ops that give indices: PyTorch does not say which of equal items they name."""
 
 
+UP_TO_SIGN = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd"}
+"""Ops whose vectors LAPACK may give with another sign (a phase, of complex ones): their magnitudes are compared."""
+
+
+def _magnitudes(result: Any) -> Any:
+    return tuple(x.abs() for x in result)
+
+
 def _same_items(op: Any, input: Any, got: Any, expected: Any) -> tuple[Any, Any]:
     """The results with indices replaced by the items that they name."""
     if op.name not in TIED or not isinstance(expected, tuple) or len(expected) != 2:
@@ -186,6 +203,8 @@ def check_sample(function: Callable[..., Any], op: Any, sample: Any) -> None:
     own_args, own_kwargs = converted(arguments[0], mine), converted(arguments[1], mine)
     expected = op.op(*arguments[0], **arguments[1])
     got = function(*own_args, **own_kwargs)
+    if op.name in UP_TO_SIGN:
+        got, expected = _magnitudes(got), _magnitudes(expected)
     compare(*_same_items(op, arguments[0][0], got, expected), "forward")
     check_gradients(got, expected, mine, theirs, op.supports_gradgrad)
 
