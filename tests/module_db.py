@@ -14,9 +14,9 @@ from typing import Any
 
 import op_db
 import torch
+from side_by_side import neutral
 
 import numgrad as ng
-from side_by_side import neutral
 
 PLAIN = (bool, int, float, str, tuple, list, type(None))
 
