@@ -101,6 +101,7 @@ from .rearrangement import (
     vander,
     vstack,
 )
+from .recurrent import gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
 from .rounding import copysign, div, floor_divide, fmod, heaviside, nextafter, remainder, round
 from .sampling import (
