@@ -20,6 +20,7 @@ from . import (  # each import fills the op table with one family
     draws,
     elementary,
     extrema,
+    factorizations,
     indexing,
     linalg,
     logic,
@@ -27,6 +28,7 @@ from . import (  # each import fills the op table with one family
     movement,
     optimizers,
     ordering,
+    pseudoinverse,
     rearrangement,
     recurrent,
     reductions,
@@ -36,6 +38,7 @@ from . import (  # each import fills the op table with one family
     selecting,
     special,
     statistics,
+    systems,
     views,
 )
 from .registry import OPS
@@ -54,6 +57,7 @@ __all__ = [
     "draws",
     "elementary",
     "extrema",
+    "factorizations",
     "indexing",
     "linalg",
     "logic",
@@ -61,6 +65,7 @@ __all__ = [
     "movement",
     "optimizers",
     "ordering",
+    "pseudoinverse",
     "rearrangement",
     "recurrent",
     "reductions",
@@ -70,5 +75,6 @@ __all__ = [
     "selecting",
     "special",
     "statistics",
+    "systems",
     "views",
 ]

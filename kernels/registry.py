@@ -397,8 +397,9 @@ class KernelOp(Op):
 
     Its kernels compute in float32, float64 and integers; for the halves they are run in float32. With `moves` they only
     move items and take every dtype as it is. With `takes_complex` they compute a holomorphic function of complex numbers
-    (in each input), whose gradient then needs no declaration of its own. `linear` says that the op is linear "jointly" in
-    all its inputs that have gradients, or "separately" in each: forward mode then applies it to tangents.
+    (in each input), whose gradient then needs no declaration of its own; with `conjugates=False` the gradients are
+    written for complex numbers, conjugates and all. `linear` says that the op is linear "jointly" in all its inputs
+    that have gradients, or "separately" in each: forward mode then applies it to tangents.
     """
 
     def __init__(
@@ -409,6 +410,7 @@ class KernelOp(Op):
         writes: tuple[int, ...] = (),
         moves: bool = False,
         takes_complex: bool = False,
+        conjugates: bool = True,
         updates: bool = False,
         takes_expanded: bool = False,
         keeps_layout: bool = False,
@@ -421,6 +423,7 @@ class KernelOp(Op):
         self.writes = writes
         self.moves = moves
         self.takes_complex = takes_complex or moves
+        self.conjugates = takes_complex and conjugates and not moves
         self.updates = (
             updates  # the kernel writes parts of its first argument: a copy of that input, or the input itself
         )

@@ -214,7 +214,7 @@ class OpNode(Node):
         So it is for every holomorphic function (see `kernels/complex_forms.py`); what only moves items needs no conjugates.
         """
         op = self.op
-        if op.is_view or op.moves or not op.takes_complex:
+        if op.is_view or not op.conjugates:
             return False
         return any(g is not None and _array_of(g).dtype.kind == "c" for g in grads)
 

@@ -1,6 +1,6 @@
 """Public functions on tensors: composites of the table's ops, and those made from the table. No kernels here."""
 
-# ruff: noqa: F401  (all functions here are public)
+# ruff: noqa: F401, F403  (all functions here are public)
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,7 @@ from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
 from .losses import log_softmax, nll_loss
 from .memory import clone
 from .methods import in_place
+from .older_linalg import *
 from .ordering import (
     argsort,
     combinations,
@@ -150,6 +151,7 @@ from .shaping import (
 )
 from .splitting import chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, vsplit
 from .statistics import logsumexp, norm, std, std_mean, var, var_mean
+from .systems import cholesky_inverse, cholesky_solve
 from .table import FUNCTIONS
 
 if TYPE_CHECKING:  # the functions of the table have no names that a type checker could read

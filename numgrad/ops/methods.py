@@ -26,6 +26,7 @@ from . import (
     linalg,
     losses,
     memory,
+    older_linalg,
     ordering,
     rearrangement,
     reductions,
@@ -37,6 +38,7 @@ from . import (
     shaping,
     splitting,
     statistics,
+    systems,
 )
 from .table import bind_methods
 
@@ -59,6 +61,9 @@ FUNCTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (statistics, ("var", "std", "norm", "logsumexp")),
     (losses, ("log_softmax",)),
     (linalg, ("mm", "addmm", "dot", "mv", "bmm", "matmul", "vdot")),
+    (older_linalg, ("cholesky", "det", "geqrf", "inverse", "logdet", "lu", "lu_solve", "matrix_exp", "matrix_power")),
+    (older_linalg, ("orgqr", "pinverse", "qr", "slogdet", "svd", "triangular_solve")),
+    (systems, ("cholesky_inverse", "cholesky_solve")),
     (
         complex_numbers,
         ("conj", "conj_physical", "resolve_conj", "resolve_neg", "is_conj", "is_neg", "isreal"),

@@ -184,6 +184,11 @@ def norm(
     """
     check_tensor("norm", input)
     check_bool("norm", "keepdim", keepdim)
+    if p == "nuc":
+        from .matrix_norms import matrix_norm
+
+        dims = tuple(range(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+        return matrix_norm(input, "nuc", dims, keepdim, dtype=dtype, out=out)
     order = _order(p, dim)
     dims = reduced_dims("norm", dim, input.dim())
     if not input.dtype.is_differentiable:
@@ -208,10 +213,6 @@ def _order(p: Any, dim: Any) -> float:
         if isinstance(dim, (tuple, list)) and len(dim) > 2:
             raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
         return 2.0
-    if p == "nuc":
-        raise NotImplementedError(
-            "norm(): the nuclear norm needs a singular value decomposition, which is not there yet"
-        )
     if isinstance(p, str):
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     if not hasattr(p, "__float__"):
