@@ -198,18 +198,11 @@ class RNNBase(Module):
             kind = "batched" if is_batched else "unbatched"
             raise RuntimeError(f"For {kind} {rank}-D input, hx should also be {rank}-D but got {hx.dim()}-D tensor")
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """The hidden states of the last layer for each step, and the last states of all layers.
+    def _forward(self, input: Any, hx: Any) -> tuple[Any, Any]:
+        """`forward` of the layers.
 
-        Args:
-            input: (steps, batch, input_size), (batch, steps, input_size) with `batch_first`, (steps, input_size) for one
-                sequence, or a `PackedSequence`.
-            hx: initial states, (num_layers * directions, batch, hidden_size) or without batch; zeros by default. For an
-                LSTM a pair, of hidden and cell states.
-
-        Raises:
-            ValueError: an input of another rank, or of another dtype than the weights.
-            RuntimeError: an input or states of another shape.
+        Raises ValueError for an input of another rank, or of another dtype than the weights; RuntimeError for an input or
+        states of another shape.
         """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
@@ -279,6 +272,16 @@ class RNN(RNNBase):
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+        """The hidden states of the last layer for each step, and the last states of all layers.
+
+        Args:
+            input: (steps, batch, input_size), (batch, steps, input_size) with `batch_first`, (steps, input_size) for one
+                sequence, or a `PackedSequence`.
+            hx: initial states, (num_layers * directions, batch, hidden_size) or without batch; zeros by default.
+        """
+        return self._forward(input, hx)
+
 
 class LSTM(RNNBase):
     """Long short-term memory (Hochreiter and Schmidhuber, 1997): gates i, f, o and g of sums of input and state.
@@ -324,6 +327,17 @@ class LSTM(RNNBase):
                 f"{hx[1].dim()}-D) tensors"
             )
 
+    def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Any, tuple[Tensor, Tensor]]:
+        """The hidden states of the last layer for each step, and the last hidden and cell states of all layers.
+
+        Args:
+            input: (steps, batch, input_size), (batch, steps, input_size) with `batch_first`, (steps, input_size) for one
+                sequence, or a `PackedSequence`.
+            hx: initial hidden and cell states, a pair of (num_layers * directions, batch, hidden_size) or without batch;
+                zeros by default.
+        """
+        return self._forward(input, hx)
+
 
 class GRU(RNNBase):
     """Gated recurrent unit (Cho et al., 2014): reset gate r and update gate z, sigmoids of sums of input and state.
@@ -338,6 +352,16 @@ class GRU(RNNBase):
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
+
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+        """The hidden states of the last layer for each step, and the last states of all layers.
+
+        Args:
+            input: (steps, batch, input_size), (batch, steps, input_size) with `batch_first`, (steps, input_size) for one
+                sequence, or a `PackedSequence`.
+            hx: initial states, (num_layers * directions, batch, hidden_size) or without batch; zeros by default.
+        """
+        return self._forward(input, hx)
 
 
 # ---------------------------------------------------------------------------------------------------- cells
