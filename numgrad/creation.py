@@ -494,13 +494,19 @@ def empty_permuted(
 ) -> Any:
     """Undefined items without gaps; `physical_layout` lists the dimensions from the slowest in memory to the fastest."""
     shape, order = tuple(size), tuple(physical_layout)
-    if len(set(order)) != len(order):
-        raise RuntimeError("Duplicate dim not allowed")
     if len(order) != len(shape):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
             f"{len(shape)} is not equal to len(physical_layout) = {len(order)}"
         )
+    for d in order:
+        if not 0 <= d < len(shape):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {d} at index "
+                f"{order.index(d)}).  NB: negative dims not currently supported; file an issue if you want it."
+            )
+    if len(set(order)) != len(order):
+        raise RuntimeError("Duplicate dim not allowed")
     made = empty(tuple(shape[d] for d in order), dtype=dtype, device=device)
     inverse = tuple(order.index(d) for d in builtins.range(len(order)))
     return made.permute(inverse).detach()._mark_leaf(requires_grad)

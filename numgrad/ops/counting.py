@@ -108,7 +108,7 @@ def _equal_bins(input: Any, bins: int, range: tuple[float, float] | None) -> Any
     if range is not None:
         low, high = map(float, range)
     else:
-        low, high = (input.min().item(), input.max().item()) if input.numel() else (0.0, 0.0)
+        low, high = (input.min().item(), input.max().item()) if input.numel() else (0.0, 1.0)
     if low > high:
         raise RuntimeError(
             f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension 0"

@@ -7,13 +7,13 @@ from typing import Any
 
 from ..autograd.variable import CLASSES
 from .checks import check_tensor
-from .dims import wrap_dim
+from .dims import wrap_dims
 from .shaping import cat
 
 __all__ = ["gradient"]
 
 
-def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Any]:
+def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> list[Any]:
     """Derivatives along dimensions, second order inside, first or second (`edge_order`) at the ends.
 
     Args:
@@ -35,12 +35,10 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     """
     check_tensor("gradient", input)
     dims = tuple(range(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    dims = tuple(wrap_dim(d, input.dim()) for d in dims)
-    if len(set(dims)) != len(dims):
-        raise RuntimeError("dim 0 appears multiple times in the list of dims")
+    dims = wrap_dims(dims, input.dim())
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    steps = _spacings(spacing, len(dims))
+    steps = _spacings(1 if spacing is None else spacing, len(dims))
     for d in dims:
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
@@ -52,10 +50,9 @@ def _spacings(spacing: Any, count: int) -> Sequence[Any]:
     if not isinstance(spacing, (tuple, list)):
         return [spacing] * count
     if len(spacing) != count:
-        kind = "coordinates" if spacing and spacing[0].__class__ in CLASSES else "spacing"
         raise RuntimeError(
-            f"torch.gradient expected {kind if kind == 'coordinates' else 'spacing'} to be unspecified, a scalar, or a list "
-            f"of length equal to 'self.dim() - len(dim)' (which is {count}), but got a list of length {len(spacing)}"
+            f"torch.gradient expected spacing to be unspecified, a scalar or a list of length {count} but got a list of "
+            f"length {len(spacing)}"
         )
     return spacing
 
