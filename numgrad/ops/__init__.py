@@ -59,7 +59,7 @@ from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
 from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
-from .losses import log_softmax, nll_loss
+from .losses import nll_loss
 from .memory import clone
 from .methods import in_place
 from .older_linalg import *
@@ -78,6 +78,7 @@ from .ordering import (
     unique,
     unique_consecutive,
 )
+from .probabilities import log_softmax, softmax
 from .rearrangement import (
     block_diag,
     cartesian_prod,
@@ -117,7 +118,7 @@ from .sampling import (
     randn_like,
     randperm,
 )
-from .scans import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, softmax, trapezoid
+from .scans import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, trapezoid
 from .scattering import gather, scatter, scatter_add, scatter_reduce, take_along_dim
 from .selecting import (
     argwhere,
