@@ -52,7 +52,7 @@ KNOWN_ERRORS: dict[str, list[tuple[str, str]]] = {
        for key in ("cat", "gather", "index_select", "kthvalue", "masked_select", "take")},
     "complex": [("Expected object of scalar type", "the text is that of other functions")],
     **{key: [("argument 'indices'", "the text is that of tensor_split")] for key in ("hsplit", "vsplit")},
-    "narrow_copy": [("length must be non-negative", "the text is that of narrow")],
+    "narrow_copy": [("length must be non-negative|Dimension out of range", "the text is that of narrow")],
     "narrow": [("start must be an 0-dim", "narrow takes numbers only, so far")],
     **{key: [("", "methods without a tensor")] for key in ("__radd__", "__rand__", "__rmod__", "__rmul__", "__ror__", "__rxor__")},
     **{key: [("accepted", NUMBERS)] for key in ("bitwise_and", "bitwise_or", "bitwise_xor", "remainder")},
