@@ -70,13 +70,10 @@ from .inspection import (
     typename,
 )
 from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
-from .losses import log_softmax, nll_loss
+from .losses import nll_loss
 from .memory import as_strided_, clone, detach, detach_, fill, fill_, is_same_size, resize_as_
 from .methods import copied_in_place, in_place
 from .numerical_gradient import *
-from .losses import nll_loss
-from .memory import clone
-from .methods import in_place
 from .older_linalg import *
 from .ordering import (
     argsort,
@@ -133,10 +130,8 @@ from .sampling import (
     randn_like,
     randperm,
 )
-from .scans import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, softmax, trapezoid
-from .scattering import gather, index_reduce, scatter, scatter_add, scatter_reduce, take_along_dim
 from .scans import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, trapezoid
-from .scattering import gather, scatter, scatter_add, scatter_reduce, take_along_dim
+from .scattering import gather, index_reduce, scatter, scatter_add, scatter_reduce, take_along_dim
 from .selecting import (
     argwhere,
     index_add,
