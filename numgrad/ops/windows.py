@@ -116,6 +116,17 @@ def hann_window(
     return _window("hann_window", window_length, periodic, hann, dtype, device, requires_grad)
 
 
+def _bessel_i0(x: float) -> float:
+    """The modified Bessel function of the first kind and order 0, by its series, whose terms are all positive."""
+    term = total = 1.0
+    k = 0
+    while term > total * 1e-17:
+        k += 1
+        term *= (x / (2 * k)) ** 2
+        total += term
+    return total
+
+
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
@@ -129,9 +140,7 @@ def kaiser_window(
     """`I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta)`, I0 the modified Bessel function of order 0."""
 
     def kaiser(n: Any, N: float) -> Any:
-        from scipy.special import i0
-
         x = beta * (1 - (2 * n / N - 1) ** 2).clamp(min=0).sqrt()
-        return x.new_tensor([i0(value) / i0(beta) for value in x.tolist()])
+        return x.new_tensor([_bessel_i0(value) / _bessel_i0(beta) for value in x.tolist()])
 
     return _window("kaiser_window", window_length, periodic, kaiser, dtype, device, requires_grad)
