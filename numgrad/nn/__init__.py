@@ -1,7 +1,17 @@
 """Modules, parameters and the functions neural networks are made of."""
 
 # ruff: noqa: F403  (every family names its modules in `__all__`)
-from . import activation, container, flatten, linear, loss, module, parameter, recurrent
+from . import (
+    activation,
+    container,
+    flatten,
+    linear,
+    loss,
+    module,
+    parameter,
+    recurrent,
+    softmax,
+)
 from . import functional as functional
 from . import init as init
 from . import modules as modules
@@ -14,6 +24,7 @@ from .loss import *
 from .module import *
 from .parameter import *
 from .recurrent import *
+from .softmax import *
 
 __all__ = [
     "functional",
@@ -28,4 +39,5 @@ __all__ = [
     *module.__all__,
     *parameter.__all__,
     *recurrent.__all__,
+    *softmax.__all__,
 ]
