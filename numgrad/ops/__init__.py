@@ -58,7 +58,7 @@ from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
-from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
+from .linalg import addmm, bilinear, bmm, dot, matmul, mm, mv, vdot
 from .losses import log_softmax, nll_loss
 from .memory import clone
 from .methods import in_place
