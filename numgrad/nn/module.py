@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NoReturn, Self
 
+from ..ops.inspection import typename
 from ..tensor import Tensor
 from .conversion import ConversionMethods
 from .hooks import HookMethods, hook_tables, registered
 from .parameter import Buffer, Parameter
-from .state_dict import StateDictMethods, typename
+from .state_dict import StateDictMethods
 
 __all__ = ["Module"]
 

@@ -14,7 +14,7 @@ from .parameter import Parameter, is_lazy
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["StateDictMethods", "typename"]
+__all__ = ["StateDictMethods"]
 
 _EXTRA_STATE = "_extra_state"
 _NEVER = (
@@ -25,14 +25,6 @@ _POSITIONAL = (
     "Positional args are being deprecated, use kwargs instead. Refer to "
     "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details."
 )
-
-
-def typename(value: object) -> str:
-    """How PyTorch's messages name the type of a value: 'int', 'torch.FloatTensor', 'package.module.Class'."""
-    if isinstance(value, Tensor):
-        return value.type()
-    kind: Any = value if hasattr(value, "__qualname__") else type(value)  # a class or a function names itself
-    return kind.__qualname__ if kind.__module__ in ("builtins", None) else f"{kind.__module__}.{kind.__qualname__}"
 
 
 class _IncompatibleKeys(NamedTuple):
