@@ -100,7 +100,7 @@ newaxis = None
 __version__ = "0.1.0"
 
 # Imported when first asked for: an import of numgrad stays short.
-_LATE = frozenset({"burn", "cuda", "func", "linalg", "nn", "optim", "testing", "utils"})
+_LATE = frozenset({"burn", "cuda", "func", "linalg", "nn", "optim", "profiler", "testing", "utils"})
 _LATE_FROM = {
     "custom_vjp": "autograd.custom_vjp",
     "graph": "utils.drawing",
