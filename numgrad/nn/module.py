@@ -9,10 +9,11 @@ from ..autograd.grad_mode import no_grad
 from ..device import device as Device
 from ..dtype import bfloat16, float16, float32, float64
 from ..dtype import dtype as DType
+from ..ops.inspection import typename
 from ..tensor import Tensor
 from .hooks import HookMethods, hook_tables, registered
 from .parameter import Parameter
-from .state_dict import StateDictMethods, typename
+from .state_dict import StateDictMethods
 
 __all__ = ["Module"]
 

@@ -13,15 +13,7 @@ from .parameter import Parameter
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["StateDictMethods", "typename"]
-
-
-def typename(value: object) -> str:
-    """How PyTorch's messages name the type of a value: 'int', 'torch.FloatTensor', 'package.module.Class'."""
-    if isinstance(value, Tensor):
-        return value.type()
-    kind: Any = value if hasattr(value, "__qualname__") else type(value)  # a class or a function names itself
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+__all__ = ["StateDictMethods"]
 
 
 class _IncompatibleKeys(NamedTuple):
