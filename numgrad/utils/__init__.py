@@ -2,5 +2,15 @@
 
 from . import checkpoint, dlpack, hooks
 from .drawing import GraphDrawing, graph, make_dot
+from .progress import Progress, progress
 
-__all__ = ["GraphDrawing", "checkpoint", "dlpack", "graph", "hooks", "make_dot"]
+__all__ = [
+    "GraphDrawing",
+    "Progress",
+    "checkpoint",
+    "dlpack",
+    "graph",
+    "hooks",
+    "make_dot",
+    "progress",
+]
