@@ -148,11 +148,12 @@ class Op:
 
 @dataclass(frozen=True)
 class Rule:
-    """The gradient of an op with respect to one input."""
+    """The gradient of an op with respect to one input, or to the inputs `together`, for which it gives a tuple."""
 
     function: Callable[..., Any]
     reads: tuple[str, ...]
     composite: bool = False
+    together: tuple[str, ...] = ()
 
     @functools.cached_property
     def scalar(self) -> scalar_ir.Function:
@@ -160,13 +161,15 @@ class Rule:
         return lower.lower(self.function)
 
 
-def make_rule(op: Op, function: Callable[..., Any], composite: bool, readable: Sequence[str]) -> Rule:
+def make_rule(
+    op: Op, function: Callable[..., Any], composite: bool, readable: Sequence[str], together: tuple[str, ...] = ()
+) -> Rule:
     """The rule of a function whose parameters name what it reads. Raises ValueError for what it cannot read."""
     names = tuple(inspect.signature(function).parameters)
     unknown = [n for n in names if n not in readable]
     if unknown:
         raise ValueError(f"a gradient of op {op.name!r} reads {unknown[0]!r}, which is none of {tuple(readable)}")
-    return Rule(function, names, composite)
+    return Rule(function, names, composite, together)
 
 
 class ElementwiseOp(Op):
@@ -394,8 +397,9 @@ class KernelOp(Op):
 
     Its kernels compute in float32, float64 and integers; for the halves they are run in float32. With `moves` they only
     move items and take every dtype as it is. With `takes_complex` they compute a holomorphic function of complex numbers
-    (in each input), whose gradient then needs no declaration of its own. `linear` says that the op is linear "jointly" in
-    all its inputs that have gradients, or "separately" in each: forward mode then applies it to tangents.
+    (in each input), whose gradient then needs no declaration of its own; with `conjugates=False` the gradients are
+    written for complex numbers, conjugates and all. `linear` says that the op is linear "jointly" in all its inputs
+    that have gradients, or "separately" in each: forward mode then applies it to tangents.
     """
 
     def __init__(
@@ -406,6 +410,7 @@ class KernelOp(Op):
         writes: tuple[int, ...] = (),
         moves: bool = False,
         takes_complex: bool = False,
+        conjugates: bool = True,
         updates: bool = False,
         takes_expanded: bool = False,
         keeps_layout: bool = False,
@@ -418,6 +423,7 @@ class KernelOp(Op):
         self.writes = writes
         self.moves = moves
         self.takes_complex = takes_complex or moves
+        self.conjugates = takes_complex and conjugates and not moves
         self.updates = (
             updates  # the kernel writes parts of its first argument: a copy of that input, or the input itself
         )
@@ -426,6 +432,7 @@ class KernelOp(Op):
         self.linear = linear
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.fused_kernels: dict[str, Callable[..., Any]] = {}
+        self.fused_gradients: tuple[int, ...] = ()
         self.fused_reads: tuple[str, ...] = ()
         self.flat_kernel: Callable[..., Any] | None = None
         self.non_differentiable_outputs: tuple[int, ...] = ()
@@ -444,15 +451,20 @@ class KernelOp(Op):
 
         return declare
 
-    def grad(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Declare the gradient for input `name` as Python over tensors. It is differentiable, so it serves any order."""
+    def grad(self, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Declare the gradient for an input as Python over tensors. It is differentiable, so it serves any order.
+
+        With several names the function returns a tuple with a gradient (or None) for each: they are computed together.
+        """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            self._rule_target(name)
+            for name in names:
+                self._rule_target(name)
             facts = tuple(f"{n}_{fact}" for n in self.inputs for fact in ("shape", "strides", "meta"))
             readable = ("g", *self.inputs, "out", *self.attributes, *facts)
             readable += tuple(f"out{i}" for i in range(self.outputs)) + tuple(f"g{i}" for i in range(self.outputs))
-            self.rules[name] = make_rule(self, function, True, readable)
+            rule = make_rule(self, function, True, readable, names if len(names) > 1 else ())
+            self.rules |= dict.fromkeys(names, rule)
             return function
 
         return declare
@@ -469,17 +481,21 @@ class KernelOp(Op):
     def fused_backward(self, device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Declare a backward kernel for all inputs at once, used when no graph is being built.
 
-        Called with what its parameters name, as arrays, and `needs` (a bool for each input); returns a tuple with a
-        gradient or None for each input. An input that no wanted gradient reads is not saved, and given as None. The sweep
-        compares it with the gradients of `grad`.
+        Called with `g` (of several outputs those that it names: `g0`, `g1`, ..., each maybe None), what its further
+        parameters name, as arrays, and `needs` (a bool for each input); returns a tuple with a gradient or None for each
+        input. An input that no wanted gradient reads is not saved, and given as None. The sweep compares it with the
+        gradients of `grad`.
         """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
             self.fused_kernels[device] = function
             names = tuple(inspect.signature(function).parameters)
-            if names[0] != "g" or names[-1] != "needs":
-                raise ValueError(f"the fused backward of op {self.name!r} must take g first and needs last")
-            self.fused_reads = names[1:-1]
+            given = ("g",) if self.outputs == 1 else tuple(f"g{k}" for k in range(self.outputs))
+            count = sum(name in given for name in names)
+            if not count or not set(names[:count]) <= set(given) or names[-1] != "needs":
+                raise ValueError(f"the fused backward of op {self.name!r} must take {given} first and needs last")
+            self.fused_gradients = tuple(given.index(name) for name in names[:count])
+            self.fused_reads = names[count:-1]
             return function
 
         return declare

@@ -1,95 +1,77 @@
-"""Linear algebra under PyTorch's names `torch.linalg.*`: norms, products."""
+"""Linear algebra under PyTorch's names, `torch.linalg.*`."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from .ops import statistics
-from .ops.checks import check_tensor, written
+from .kernels.systems import LinAlgError
+from .ops.checks import check_tensor
 from .ops.contractions import linalg_cross as cross
 from .ops.contractions import multi_dot, vecdot
-from .ops.dims import wrap_dim
+from .ops.dimensions import linalg_diagonal as diagonal
+from .ops.factorizations import (
+    cholesky,
+    cholesky_ex,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    householder_product,
+    lu,
+    lu_factor,
+    lu_factor_ex,
+    qr,
+    svd,
+    svdvals,
+)
 from .ops.linalg import matmul
+from .ops.matrix_functions import cond, matrix_exp, matrix_power, matrix_rank, pinv, tensorinv, tensorsolve
+from .ops.matrix_norms import matrix_norm, norm, vector_norm
 from .ops.rearrangement import powers
 from .ops.shaping import stack
+from .ops.systems import det, inv, inv_ex, lstsq, lu_solve, slogdet, solve, solve_ex, solve_triangular
 
-__all__ = ["cross", "matmul", "matrix_norm", "multi_dot", "norm", "vander", "vecdot", "vector_norm"]
-
-
-def vector_norm(
-    x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
-) -> Any:
-    """The vector norm `sum(abs(x) ** ord) ** (1 / ord)` of all items, or over `dim` (an int or several)."""
-    check_tensor("linalg_vector_norm", x, "self")
-    if not hasattr(ord, "__float__"):
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
-    return statistics.norm(x, ord, dim, keepdim, out, dtype)
-
-
-def matrix_norm(
-    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None, out: Any = None
-) -> Any:
-    """The norm of matrices in two dimensions.
-
-    Args:
-        A: a tensor of floats with two dimensions or more.
-        ord: "fro", or 1, -1, inf, -inf: the largest (smallest) sum of magnitudes of a column or of a row.
-        dim: the two dimensions.
-        keepdim: whether they stay, with extent 1.
-        dtype: a dtype to cast to before.
-        out: a tensor for the result.
-
-    Raises:
-        RuntimeError: another order, fewer dimensions, the same dimension twice.
-        NotImplementedError: 2, -2 and "nuc", which need singular values.
-    """
-    check_tensor("linalg_matrix_norm", A, "self")
-    if A.dim() < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if not A.dtype.is_differentiable:
-        raise RuntimeError(
-            f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {A.dtype.scalar_name}"
-        )
-    if len(dim) != 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
-    first, second = (wrap_dim(d, A.dim()) for d in dim)
-    if first == second:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({first}, {second})")
-    if dtype is not None:
-        A = A.to(dtype)
-    if ord == "fro":
-        return statistics.norm(A, 2, (first, second), keepdim, out)
-    if ord in ("nuc", 2, -2):
-        raise NotImplementedError(f"linalg.matrix_norm: order {ord} needs singular values, which are not there yet")
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    summed, kept = (first, second) if abs(ord) == 1 else (second, first)
-    sums = A.abs().sum(summed, keepdim=keepdim)
-    if not keepdim and summed < kept:
-        kept -= 1
-    found = sums.amax(kept, keepdim) if ord > 0 else sums.amin(kept, keepdim)
-    return written("linalg_matrix_norm", found, out)
-
-
-def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None) -> Any:
-    """A vector norm, or a matrix norm where `dim` names two dimensions (or a matrix is given with an `ord` alone)."""
-    check_tensor("linalg_norm", A, "self")
-    if dim is not None:
-        dims = (dim,) if isinstance(dim, int) else tuple(dim)
-        if len(dims) not in (1, 2):
-            raise RuntimeError("linalg.norm: If dim is specified, it must be of length 1 or 2. Got " + str(list(dims)))
-        if ord is None or len(dims) == 1:
-            return vector_norm(A, 2 if ord is None else ord, dims, keepdim, dtype=dtype, out=out)
-        return matrix_norm(A, ord, dims, keepdim, dtype=dtype, out=out)
-    if ord is None:
-        return vector_norm(A, 2, None, keepdim, dtype=dtype, out=out)
-    if isinstance(ord, str) or A.dim() == 2:
-        return matrix_norm(A, ord, (-2, -1), keepdim, dtype=dtype, out=out)
-    if A.dim() != 1:
-        raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-                           f"{A.dim()}D.")  # fmt: skip
-    return vector_norm(A, ord, None, keepdim, dtype=dtype, out=out)
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cholesky_ex",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "householder_product",
+    "inv",
+    "inv_ex",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
+    "matmul",
+    "matrix_exp",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_ex",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+    "vector_norm",
+]
 
 
 def vander(x: Any, N: int | None = None) -> Any:

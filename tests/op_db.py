@@ -19,16 +19,25 @@ SECOND_ORDER_LIMIT = 150  # items of all inputs, beyond which second gradients a
 
 ADAPTED: dict[str, Callable[..., Any]] = {  # ops that PyTorch's table calls in a way of its own
     "__getitem__": lambda x, index: x[index],
+    "linalg.lstsq.grad_oriented": lambda a, b, driver: ng.linalg.lstsq(a, b, driver=driver)[:2],
+    "linalg.pinv.singular": lambda a, b: ng.linalg.pinv(a @ b.mT),
     "einsum": lambda operands, equation: ng.einsum(equation, operands),
     "where": lambda x, condition, other: ng.where(condition, x, other),
     "zero_": lambda x: x.clone().zero_(),
 }
 
 
-def numgrad_function(name: str) -> Callable[..., Any] | None:
-    """What `name` of PyTorch's table is in numgrad: a function, or a method where PyTorch has no function; else None."""
-    if name in ADAPTED:
-        return ADAPTED[name]
+def full_name(op: Any) -> str:
+    """The name of an op in PyTorch's table, with its variant."""
+    return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else str(op.name)
+
+
+def numgrad_function(op: Any) -> Callable[..., Any] | None:
+    """What an op of PyTorch's table is in numgrad: a function, or a method where PyTorch has no function; else None."""
+    name = op.name
+    for adapted in (full_name(op), name):
+        if adapted in ADAPTED:
+            return ADAPTED[adapted]
     found: Any = ng
     reference: Any = torch
     for part in name.split("."):
@@ -56,6 +65,8 @@ def converted(value: Any, leaves: list[Any] | None = None) -> Any:
         return ng.device(str(value))
     if isinstance(value, torch.Size):
         return ng.Size(value)
+    if isinstance(value, torch.nn.utils.rnn.PackedSequence):
+        return ng.nn.utils.rnn.PackedSequence(*(converted(v, leaves) for v in value))
     if isinstance(value, (tuple, list)):
         return type(value)(converted(v, leaves) for v in value)
     if isinstance(value, dict):
@@ -103,7 +114,8 @@ def fresh(value: Any) -> Any:
         copy = value.detach() if value.requires_grad else value
         return copy.requires_grad_(value.requires_grad)
     if isinstance(value, (tuple, list)) and not isinstance(value, torch.Size):
-        return type(value)(fresh(v) for v in value)
+        items = [fresh(v) for v in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, dict):
         return {k: fresh(v) for k, v in value.items()}
     return value
@@ -153,6 +165,14 @@ TIED = {"kthvalue", "topk", "mode", "median", "nanmedian", "sort", "argsort", "m
 """Ops that give indices: PyTorch does not say which of equal items they name."""
 
 
+UP_TO_SIGN = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd"}
+"""Ops whose vectors LAPACK may give with another sign (a phase, of complex ones): their magnitudes are compared."""
+
+
+def _magnitudes(result: Any) -> Any:
+    return tuple(x.abs() for x in result)
+
+
 def _same_items(op: Any, input: Any, got: Any, expected: Any) -> tuple[Any, Any]:
     """The results with indices replaced by the items that they name."""
     if op.name not in TIED or not isinstance(expected, tuple) or len(expected) != 2:
@@ -183,21 +203,27 @@ def check_sample(function: Callable[..., Any], op: Any, sample: Any) -> None:
     own_args, own_kwargs = converted(arguments[0], mine), converted(arguments[1], mine)
     expected = op.op(*arguments[0], **arguments[1])
     got = function(*own_args, **own_kwargs)
+    if op.name in UP_TO_SIGN:
+        got, expected = _magnitudes(got), _magnitudes(expected)
     compare(*_same_items(op, arguments[0][0], got, expected), "forward")
+    check_gradients(got, expected, mine, theirs, op.supports_gradgrad)
+
+
+def check_gradients(got: Any, expected: Any, mine: list[Any], theirs: list[Any], twice: bool) -> None:
+    """What requires a gradient in two results, their gradients for the leaves and, where `twice`, the second ones."""
     roots = [(a, b) for a, b in zip(flat(got), flat(expected), strict=True) if _differentiable(b)]
     for a, b in zip(flat(got), flat(expected), strict=True):
         if isinstance(b, torch.Tensor):
             assert a.requires_grad == b.requires_grad, f"requires_grad {a.requires_grad}, expected {b.requires_grad}"
     if not roots or not theirs:
         return
-    small = sum(x.numel() for x in theirs) <= SECOND_ORDER_LIMIT and op.supports_gradgrad
-    small = small and all(x.dtype in EXACT for x in theirs)
+    twice = twice and sum(x.numel() for x in theirs) <= SECOND_ORDER_LIMIT and all(x.dtype in EXACT for x in theirs)
     rng = np.random.default_rng(0)
     weights = [_weights(rng, b) for _, b in roots]
-    wanted = _torch_gradients([b for _, b in roots], theirs, weights, small)
-    found = _numgrad_gradients([a for a, _ in roots], mine, weights, small)
+    wanted = _torch_gradients([b for _, b in roots], theirs, weights, twice)
+    found = _numgrad_gradients([a for a, _ in roots], mine, weights, twice)
     _compare_gradients(found, wanted, "gradient")
-    if not small:
+    if not twice:
         return
     seeded = [(x, _weights(rng, leaf)) for x, leaf in zip(wanted, theirs, strict=True)]
     wanted = _second_gradients(_torch_gradients, wanted, theirs, seeded)

@@ -178,9 +178,9 @@ class OpNode(Node):
             fused = op.fused_kernels.get(self.device.type)
             if fused is not None:
                 if self.outputs == 1 and g.dtype.num <= cpu.LAST_COMPILED:  # neither halves nor complex numbers
-                    return self._apply_fused(fused, g, saved)
+                    return self._apply_fused(fused, grads, saved)
                 if not self._conjugates(grads):
-                    return self._apply_fused(functools.partial(_in_float32, fused), g, saved)
+                    return self._apply_fused(functools.partial(_in_float32, fused), grads, saved)
         with grad_mode.no_grad():
             tensors = {n: wrap(a, self.device) for n, a in saved.items()} | self.facts
             results = self._apply_rules([None if x is None else wrap(x, self.device) for x in grads], tensors)
@@ -199,10 +199,13 @@ class OpNode(Node):
         result.shared = g.shared
         return (result,)
 
-    def _apply_fused(self, fused: Callable[..., Any], g: Array, saved: dict[str, Array]) -> Sequence[Any]:
+    def _apply_fused(
+        self, fused: Callable[..., Any], grads: Sequence[Array | None], saved: dict[str, Array]
+    ) -> Sequence[Any]:
         facts = self.facts
         values = [saved[n].ndarray if n in saved else facts.get(n) for n in self.op.fused_reads]
-        results = fused(g.ndarray, *values, self.needs)
+        given = [None if (g := grads[k]) is None else g.ndarray for k in self.op.fused_gradients]
+        results = fused(*given, *values, self.needs)
         return [None if r is None else cpu.from_host(r) for r in results]
 
     def _conjugates(self, grads: Sequence[Any]) -> bool:
@@ -211,7 +214,7 @@ class OpNode(Node):
         So it is for every holomorphic function (see `kernels/complex_forms.py`); what only moves items needs no conjugates.
         """
         op = self.op
-        if op.is_view or op.moves or not op.takes_complex:
+        if op.is_view or not op.conjugates:
             return False
         return any(g is not None and _array_of(g).dtype.kind == "c" for g in grads)
 
@@ -229,12 +232,17 @@ class OpNode(Node):
             (rule,) = op.rules.values()
             return rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads})
         results: list[Any] = []
+        together: dict[str, Any] = {}
         for name, needed in zip(op.inputs, self.needs, strict=True):
-            if not needed:
-                results.append(None)
+            if not needed or name in together:
+                results.append(together[name] if needed else None)
                 continue
             rule = op.rules[name]
-            results.append(rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads}))
+            found = rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads})
+            if rule.together:
+                together.update(zip(rule.together, found, strict=True))
+                found = together[name]
+            results.append(found)
         return results
 
 

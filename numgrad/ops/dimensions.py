@@ -133,6 +133,11 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return dispatch(views.diagonal, (input,), (offset, first, second))
 
 
+def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """`diagonal` of the last two dimensions."""
+    return diagonal(A, offset, dim1, dim2)
+
+
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Windows of `size` items along a dimension, one every `step` items, as a view; their items are the last dimension."""
     d = wrap_dim(dimension, input.dim())

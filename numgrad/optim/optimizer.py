@@ -13,7 +13,7 @@ from copy import deepcopy
 from typing import Any, ClassVar
 
 from ..autograd.grad_mode import enable_grad, no_grad
-from ..nn.state_dict import typename
+from ..ops.inspection import typename
 from ..tensor import Tensor
 
 __all__ = ["Optimizer"]
