@@ -254,7 +254,8 @@ def test_rows_are_taken_at_once_where_nobody_can_tell():
     count = 7
     tensors = [
         ng.randn(count, 3), ng.randn(3, count).t(), ng.arange(count), ng.ones(count, 0),
-        ng.randn(count, 2, 2).to(ng.bfloat16), ng.randn(2 * count, 3)[::2], ng.randn(1, 3).expand(count, 3), ng.arange(count) > 3,
+        ng.randn(count, 2, 2).to(ng.bfloat16), ng.randn(2 * count, 3)[::2], ng.randn(1, 3).expand(count, 3),
+        ng.arange(count) > 3,
     ]  # fmt: skip
     dataset = TensorDataset(*tensors)
     for source in (dataset, Subset(dataset, [5, 1, 1, -1]), Subset(Subset(dataset, range(1, 6)), [0, 2])):
