@@ -1,7 +1,18 @@
 """Modules, parameters and the functions neural networks are made of."""
 
 # ruff: noqa: F403  (every family names its modules in `__all__`)
-from . import activation, container, flatten, linear, loss, module, parameter
+from . import (
+    activation,
+    container,
+    flatten,
+    linear,
+    loss,
+    module,
+    parameter,
+    parameter_container,
+    recurrent,
+    softmax,
+)
 from . import functional as functional
 from . import init as init
 from . import modules as modules
@@ -13,6 +24,9 @@ from .linear import *
 from .loss import *
 from .module import *
 from .parameter import *
+from .parameter_container import *
+from .recurrent import *
+from .softmax import *
 
 __all__ = [
     "functional",
@@ -26,4 +40,9 @@ __all__ = [
     *loss.__all__,
     *module.__all__,
     *parameter.__all__,
+    *parameter_container.__all__,
+    *recurrent.__all__,
+    *softmax.__all__,
 ]
+
+modules.publish()

@@ -1,4 +1,4 @@
-"""Losses and log_softmax, as functions of tensors."""
+"""Losses as functions of tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..kernels import losses as kernels
 from ..operands import broadcast_shapes
 from ..size import Size
 from .checks import check_tensors
-from .dims import wrap_dim
+from .probabilities import log_softmax
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -20,20 +20,6 @@ REDUCTIONS = ("none", "mean", "sum")
 def _check_reduction(reduction: str) -> None:
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
-
-
-def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
-    """Logarithm of the softmax along `dim`, computed without overflow."""
-    check_tensors("log_softmax", input=input)
-    if dtype is not None:
-        input = input.to(dtype)
-    if dim is None:
-        raise TypeError("log_softmax() missing the argument 'dim': name the dimension whose items sum to one")
-    wrapped = wrap_dim(dim, input.dim())
-    if not input.dtype.is_floating_point:
-        last = "_lastdim" if wrapped == max(input.dim() - 1, 0) else ""
-        raise NotImplementedError(f"\"log_softmax{last}_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
-    return dispatch(kernels.log_softmax, (input,), (wrapped,))
 
 
 def nll_loss(input: Any, target: Any, *, ignore_index: int = -100, reduction: str = "mean") -> Any:

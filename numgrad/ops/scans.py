@@ -1,4 +1,4 @@
-"""cumsum, cumprod, logcumsumexp, cummax, cummin, diff, trapezoid; softmax."""
+"""cumsum, cumprod, logcumsumexp, cummax, cummin, diff, trapezoid."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import return_types
 from ..dispatch import dispatch
-from ..kernels import losses, scans
+from ..kernels import scans
 from .checks import check_tensor, written
 from .dims import wrap_dim
 from .shaping import cat
@@ -121,19 +121,3 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, floa
         raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     widths = x.narrow(e, min(1, x.shape[e]), length) - x.narrow(e, 0, length)
     return pairs * widths, 0.5, d
-
-
-# ---------------------------------------------------------------------------------------------------- softmax
-def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
-    """Exponentials of the items divided by their sum along `dim`, computed without overflow; `dtype` casts first.
-
-    Raises NotImplementedError for integers.
-    """
-    check_tensor("softmax", input)
-    if dtype is not None:
-        input = input.to(dtype)
-    d = wrap_dim(dim, input.dim())
-    if not input.is_floating_point():
-        last = "_lastdim" if d == max(input.dim() - 1, 0) else ""
-        raise NotImplementedError(f"\"softmax{last}_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
-    return dispatch(losses.softmax, (input,), (d,), out)

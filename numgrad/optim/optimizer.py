@@ -13,7 +13,7 @@ from copy import deepcopy
 from typing import Any
 
 from ..dtype import float32
-from ..nn.state_dict import typename
+from ..ops.inspection import typename
 from ..tensor import Tensor
 from .hooks import Hooked, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 

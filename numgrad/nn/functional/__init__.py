@@ -6,14 +6,17 @@ names, warnings, choices among ops.
 
 # ruff: noqa: F403  (every family names its functions in `__all__`)
 from ...ops.counting import one_hot
-from ...ops.linalg import linear
-from . import activation, loss
+from ...ops.linalg import bilinear, linear
+from . import activation, loss, probabilities
 from .activation import *
 from .loss import *
+from .probabilities import *
 
 __all__ = [
+    "bilinear",
     "linear",
     "one_hot",
     *activation.__all__,
     *loss.__all__,
+    *probabilities.__all__,
 ]

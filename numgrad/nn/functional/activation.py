@@ -1,24 +1,18 @@
-"""Activation functions, and softmax, which turns scores into probabilities."""
+"""Activation functions."""
 
 from __future__ import annotations
-
-import warnings
-from typing import Any
 
 from ... import ops
 from ...dispatch import dispatch
 from ...kernels import activations
-from ...ops import losses
 from ...ops.checks import check_tensor
 from ...tensor import Tensor
 
 __all__ = [
     "gelu",
-    "log_softmax",
     "relu",
     "sigmoid",
     "silu",
-    "softmax",
     "softplus",
     "tanh",
 ]
@@ -68,32 +62,3 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
         if not isinstance(value, (int, float)):
             raise TypeError(f"softplus(): argument '{name}' must be Number, not {type(value).__name__}")
     return dispatch(activations.softplus, (input, beta, threshold))
-
-
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """log(softmax(x)) along `dim`, computed without overflow; `dtype` converts the input first.
-
-    Without `dim` PyTorch's old choice is made (0 for 0, 1 and 3 dimensions, else 1), with its warning.
-    """
-    if dim is None:
-        warnings.warn(
-            "Implicit dimension choice for log_softmax has been deprecated. "
-            "Change the call to include dim=X as an argument.",
-            stacklevel=_stacklevel - 1,
-        )
-        dim = 0 if input.dim() in (0, 1, 3) else 1
-    return losses.log_softmax(input if dtype is None else input.to(dtype), dim)
-
-
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """exp(x) / sum(exp(x)) along `dim`, computed without overflow; `dtype` converts the input first.
-
-    Without `dim` PyTorch's old choice is made (0 for 0, 1 and 3 dimensions, else 1), with its warning.
-    """
-    if dim is None:
-        warnings.warn(
-            "Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an argument.",
-            stacklevel=_stacklevel - 1,
-        )
-        dim = 0 if input.dim() in (0, 1, 3) else 1
-    return ops.softmax(input, dim, dtype)

@@ -1,5 +1,5 @@
 """Tools for modules."""
 
-from . import stateless
+from . import rnn, stateless
 
-__all__ = ["stateless"]
+__all__ = ["rnn", "stateless"]
