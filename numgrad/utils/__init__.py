@@ -1,6 +1,6 @@
 """Tools beside tensors and modules."""
 
-from . import checkpoint, dlpack, hooks
+from . import checkpoint, data, dlpack, hooks
 from .drawing import GraphDrawing, graph, make_dot
 from .progress import Progress, progress
 
@@ -8,6 +8,7 @@ __all__ = [
     "GraphDrawing",
     "Progress",
     "checkpoint",
+    "data",
     "dlpack",
     "graph",
     "hooks",
