@@ -133,7 +133,7 @@ def _drawn_until(tensor: Tensor, draw: Callable[[Tensor], Tensor], accepts: Call
     while not accepted.all():
         candidates = draw(empty_like(tensor))
         tensor.copy_(where(accepted, tensor, candidates))
-        accepted |= accepts(candidates)
+        accepted = accepted.logical_or(accepts(candidates))
     return tensor
 
 
@@ -169,7 +169,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
-    outputs, inputs, *kernel = tensor.shape
+    outputs, _, *kernel = tensor.shape
     if outputs % groups:
         raise ValueError("dim 0 must be divisible by groups")
     center = tuple(size // 2 for size in kernel)
