@@ -104,7 +104,7 @@ U.vector_to_parameters([1.0], [torch.ones(1)])
 v = torch.arange(6.0); p = [torch.ones(2, 2), torch.ones(1)]; out = U.vector_to_parameters(v, p), p; v.fill_(9); out = out, p
 U.vector_to_parameters(torch.ones(2), [torch.ones(3)])
 l = nn.Linear(2, 1); w = l.weight; U.vector_to_parameters(torch.arange(3.0), l.parameters()); out = l.weight, l.bias, l.weight is w, l(torch.ones(1, 2))
-l = nn.Linear(2, 1); U.vector_to_parameters(U.parameters_to_vector(l.parameters()) * 0, l.parameters()); out = l.weight
+l = nn.Linear(2, 1); U.vector_to_parameters(U.parameters_to_vector(l.parameters()) * 0 + 1, l.parameters()); out = l.weight
 out = U.skip_init(nn.Linear, 2, 3), U.skip_init(nn.Linear, in_features=2, out_features=1, dtype=torch.float64).weight.dtype
 U.skip_init(nn.ReLU)
 U.skip_init(int)
