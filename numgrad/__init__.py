@@ -136,6 +136,7 @@ _LATE = frozenset(
         "mps",
         "nn",
         "optim",
+        "profiler",
         "testing",
         "utils",
         "version",

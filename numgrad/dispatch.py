@@ -11,7 +11,7 @@ from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
 
-from .autograd import variable
+from .autograd import profiling, variable
 from .autograd.checkpointing import checkpoint
 from .autograd.complex_node import ComplexRecorder, complex_node_class
 from .autograd.elementwise_node import Recorder, elementwise_node
@@ -79,7 +79,15 @@ def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (),
 
 
 def _watched(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
-    """`dispatch` while something looks on: by the general way, then shown to the observers."""
+    """`dispatch` while something looks on."""
+    recorder = profiling.current()
+    if recorder is None:
+        return _observed(op, inputs, attributes, out)
+    return recorder.op(_observed, op, inputs, attributes, out)
+
+
+def _observed(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
+    """An op by the general way, then shown to the observers."""
     if out.__class__ in CLASSES:
         before_write(out)
     if op.elementwise:

@@ -590,6 +590,16 @@ def fetch(x: Any, index: tuple[slice, ...]) -> Any:
     return x._device.kernels().to_host(x._array.view(shape, strides, offset)).tolist()
 
 
+# ---------------------------------------------------------------------------------------------------- NumPy's classes
+ARRAY = np.ndarray
+SCALARS = (np.bool_, np.number, np.object_)  # strings are none
+
+
+def random_functions() -> tuple[Any, Any, dict[str, str]]:
+    """NumPy's module of random functions, the stream that they draw from, and the methods under another name there."""
+    return np.random, np.random.mtrand._rand, {"seed": "seed", "ranf": "random_sample", "sample": "random_sample"}
+
+
 def items(x: Any) -> Any:
     """All items of a tensor as nested Python lists, or a number."""
     return x._device.kernels().to_host(x._array).tolist()

@@ -10,6 +10,7 @@ from . import (
     loss,
     module,
     parameter,
+    parameter_container,
     recurrent,
     softmax,
 )
@@ -25,6 +26,7 @@ from .linear import *
 from .loss import *
 from .module import *
 from .parameter import *
+from .parameter_container import *
 from .recurrent import *
 from .softmax import *
 
@@ -41,6 +43,9 @@ __all__ = [
     *loss.__all__,
     *module.__all__,
     *parameter.__all__,
+    *parameter_container.__all__,
     *recurrent.__all__,
     *softmax.__all__,
 ]
+
+modules.publish()

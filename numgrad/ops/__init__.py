@@ -69,7 +69,7 @@ from .inspection import (
     result_type,
     typename,
 )
-from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
+from .linalg import addmm, bilinear, bmm, dot, matmul, mm, mv, vdot
 from .losses import nll_loss
 from .memory import as_strided_, clone, detach, detach_, fill, fill_, is_same_size, resize_as_
 from .methods import copied_in_place, in_place

@@ -61,7 +61,7 @@ def typename(obj: Any) -> str:
     if is_tensor(obj):
         return str(obj.type())
     kind = obj if hasattr(obj, "__qualname__") else type(obj)  # a class or a function names itself
-    return str(kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}")
+    return str(kind.__qualname__ if kind.__module__ in ("builtins", None) else f"{kind.__module__}.{kind.__qualname__}")
 
 
 class layout:

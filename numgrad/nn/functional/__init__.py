@@ -13,12 +13,15 @@ from . import (
     loss,
     probabilities,
 )
+from ...ops.linalg import bilinear, linear
+from . import activation, loss, probabilities
 from .activation import *
 from .attention import *
 from .loss import *
 from .probabilities import *
 
 __all__ = [
+    "bilinear",
     "linear",
     "one_hot",
     *activation.__all__,
