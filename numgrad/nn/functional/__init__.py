@@ -6,15 +6,13 @@ names, warnings, choices among ops.
 
 # ruff: noqa: F403  (every family names its functions in `__all__`)
 from ...ops.counting import one_hot
-from ...ops.linalg import linear
+from ...ops.linalg import bilinear, linear
 from . import (
     activation,
     attention,
     loss,
     probabilities,
 )
-from ...ops.linalg import bilinear, linear
-from . import activation, loss, probabilities
 from .activation import *
 from .attention import *
 from .loss import *
