@@ -10,6 +10,7 @@ if __name__ == "kernels":  # a second copy under the bare name would be a second
 from . import (  # each import fills the op table with one family
     activations,
     arithmetic,
+    attention,
     bounds,
     combined,
     comparison,
@@ -48,6 +49,7 @@ __all__ = [
     "OPS",
     "activations",
     "arithmetic",
+    "attention",
     "bounds",
     "combined",
     "comparison",
