@@ -112,6 +112,22 @@ def lorenz_fit(library: Any) -> Step:
     return step
 
 
+def mnist_network(library: Any) -> Step:
+    """One training step of a 784-256-128-10 network on a batch of 128: ReLU, cross entropy, SGD."""
+    nn = library.nn
+    library.manual_seed(0)
+    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
+    optimizer = library.optim.SGD(model.parameters(), lr=0.01)
+    x, y = library.randn(128, 784), library.randint(0, 10, (128,))
+
+    def step() -> None:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+    return step
+
+
 def function_of(library: Any, name: str) -> Callable[..., Any]:
     """A function by its name, in the namespace of the library or of its `nn.functional`."""
     return getattr(library, name, None) or getattr(library.nn.functional, name)
@@ -202,6 +218,7 @@ CASES = [
     Case("tiny MLP step", tiny_network, at_most=0.8),
     Case("digits MLP step", digits_network),
     Case("Lorenz, 50 RK4 steps", lorenz_fit, at_most=0.8, on_threads=(2,)),
+    Case("MNIST MLP step", mnist_network, 1.0, (2,)),
     *(
         Case(f"{name} 2^20", lambda library, name=name: elementwise(library, name, 2**20), at_most=0.5)
         for name in FUNCTIONS
