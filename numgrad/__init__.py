@@ -137,6 +137,7 @@ _LATE = frozenset(
         "nn",
         "optim",
         "profiler",
+        "serialization",
         "testing",
         "utils",
         "version",
@@ -147,6 +148,8 @@ _LATE_FROM = {
     "compile": "tracing",
     "custom_vjp": "autograd.custom_vjp",
     "graph": "utils.drawing",
+    "load": "serialization",
+    "save": "serialization",
     "value_and_grad": "scipy_bridge",
     "vmap": "func",
 }
