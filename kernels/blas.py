@@ -40,12 +40,12 @@ def dot(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarr
     return (_on_one_thread if work < WORTH_THREADS else _on_several_threads)(np.dot, a, b, out)
 
 
-def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Products of the matrices of two batches."""
+def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Products of the matrices of two batches, written to `out` where that is given."""
     work = a.shape[-2] * a.shape[-1] * b.shape[-1]
     if work <= ALWAYS_SINGLE:
-        return np.matmul(a, b)
-    return (_on_one_thread if work < WORTH_THREADS else _on_several_threads)(np.matmul, a, b)
+        return np.matmul(a, b, out)
+    return (_on_one_thread if work < WORTH_THREADS else _on_several_threads)(np.matmul, a, b, out)
 
 
 def _on_several_threads(product: Any, *operands: Any) -> np.ndarray:

@@ -150,6 +150,7 @@ _LATE_FROM = {
     "graph": "utils.drawing",
     "load": "serialization",
     "save": "serialization",
+    "summary": "nn.summary",
     "value_and_grad": "scipy_bridge",
     "vmap": "func",
 }

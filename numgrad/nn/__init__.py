@@ -3,6 +3,7 @@
 # ruff: noqa: F403  (every family names its modules in `__all__`)
 from . import (
     activation,
+    attention,
     container,
     flatten,
     linear,
@@ -18,6 +19,7 @@ from . import init as init
 from . import modules as modules
 from . import utils as utils
 from .activation import *
+from .attention import *
 from .container import *
 from .flatten import *
 from .linear import *
@@ -34,6 +36,7 @@ __all__ = [
     "modules",
     "utils",
     *activation.__all__,
+    *attention.__all__,
     *container.__all__,
     *flatten.__all__,
     *linear.__all__,

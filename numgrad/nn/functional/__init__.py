@@ -7,8 +7,14 @@ names, warnings, choices among ops.
 # ruff: noqa: F403  (every family names its functions in `__all__`)
 from ...ops.counting import one_hot
 from ...ops.linalg import bilinear, linear
-from . import activation, loss, probabilities
+from . import (
+    activation,
+    attention,
+    loss,
+    probabilities,
+)
 from .activation import *
+from .attention import *
 from .loss import *
 from .probabilities import *
 
@@ -17,6 +23,7 @@ __all__ = [
     "linear",
     "one_hot",
     *activation.__all__,
+    *attention.__all__,
     *loss.__all__,
     *probabilities.__all__,
 ]
