@@ -500,6 +500,11 @@ def flat_plan(function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.d
     return FlatPlan(_kernel(function, dtype, outputs, pattern, "flat"), outputs, pattern)
 
 
+def rows_kernel(function: scalar_ir.Function, dtype: np.dtype, output: np.dtype, pattern: str) -> Callable[..., None]:
+    """The kernel for operands that repeat along rows or columns, as the letters of `pattern` say."""
+    return _kernel(function, dtype, (output,), pattern, "rows")
+
+
 def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], outputs: Sequence[Array]) -> None:
     """Write `function(*inputs)` to `outputs`, item by item.
 
