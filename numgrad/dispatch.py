@@ -24,6 +24,7 @@ from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.tracing import innermost, run_at
 from .autograd.variable import CLASSES, wrap, wrap_new
 from .autograd.watch import watching
+from .broadcast_calls import keep_plan, planned
 from .device import AUTODIFF, BALANCED, PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernel_calls import run_kernel
@@ -324,6 +325,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
     if mode.levels and (level := innermost((*inputs, out))) is not None:
         return run_at(level, op, inputs, (), out)
+    if (found := planned(op, inputs, out)) is not None:
+        return found
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
         inputs = converted(op, inputs)
     for name in op.tensors:
@@ -373,6 +376,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if found is not target:
             loops.copy(found, target)
     _remember_flat_plan(op, inputs, operands, compute, [target], where, out)
+    if where.type == "cpu" and (out is None or in_place):
+        keep_plan(op, inputs, operands, compute, target, _input_meta(inputs, operands, shape, compute, target))
     if out is not None:
         target.storage.version += 1
     if recorder is None:
