@@ -22,13 +22,25 @@ class BroadcastPlan:
     Attributes:
         letters: the form of each operand, see `Letters`.
         shape: the result's.
-        dtype: the result's.
+        dtype: the result's, and whether it can have a gradient.
         compute: the dtype that operands have, and numbers are taken in.
         pattern: the operands as `v` (arrays) and `n` (numbers), by which gradients are recorded.
         meta: what the graph keeps about the operands.
     """
 
-    __slots__ = ("_kernel", "_rows", "compute", "dtype", "letters", "meta", "pattern", "shape", "size", "strides")
+    __slots__ = (
+        "_kernel",
+        "_rows",
+        "compute",
+        "dtype",
+        "is_differentiable",
+        "letters",
+        "meta",
+        "pattern",
+        "shape",
+        "size",
+        "strides",
+    )
 
     def __init__(
         self,
@@ -44,6 +56,7 @@ class BroadcastPlan:
         self._rows = rows
         self.letters = letters
         self.shape, self.strides, self.size, self.dtype = target.shape, target.strides, target.size, target.dtype
+        self.is_differentiable = target.dtype.kind == "f"
         self.compute = compute
         self.pattern = pattern
         self.meta = meta

@@ -459,6 +459,16 @@ def gradient_runner(
             threads.run(kernel, (x, saved[0].flat, saved[1].flat, first, second), len(x))
         return (dense_array(first, dtype, shape, strides), dense_array(second, dtype, shape, strides))
 
+    def one_of_number(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        x = g.flat
+        if len(x) < SPLIT:
+            out = empty(len(x), dtype)
+            kernel(x, saved[0], out)
+        else:
+            out = empty_flat(len(x), dtype)
+            threads.run(kernel, (x, saved[0], out), len(x))
+        return (dense_array(out, dtype, g.shape, g.strides), None)
+
     def any_form(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
         size, shape, strides = len(g.flat), g.shape, g.strides
         outputs = [empty_flat(size, dtype) for _ in range(function.outputs)]
@@ -469,6 +479,7 @@ def gradient_runner(
         ("vv", (0,)): one_of_one,
         ("vv", (0, None)): first_of_two,
         ("vv", (None, 0)): second_of_two,
+        ("vn", (0, None)): one_of_number,
         ("vvv", (0, 1)): two_of_two,
     }
     return spelled_out.get((pattern, routes), any_form)

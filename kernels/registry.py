@@ -181,6 +181,7 @@ class ElementwiseOp(Op):
     Attributes:
         output_kinds: for each output "real" (of the dtype computed in), "int" or "bool".
         takes_arrays: whether ndarrays may come without a tensor beside them.
+        targets: numbers of the inputs that the outputs of an optimizer's step replace.
     """
 
     elementwise = True
@@ -198,6 +199,8 @@ class ElementwiseOp(Op):
         aliases: tuple[str, ...] = (),
         tensors: tuple[str, ...] | None = None,
         takes_expanded: bool = False,
+        outputs: int = 1,
+        targets: tuple[str, ...] = (),
         **options: Any,
     ) -> None:
         scalar = function if isinstance(function, scalar_ir.Function) else None
@@ -211,7 +214,8 @@ class ElementwiseOp(Op):
         super().__init__(name, parameters, doc=doc, **options)
         self.python = function
         self.result = result
-        self.outputs = 1 if scalar is None else scalar.outputs
+        self.outputs = outputs if scalar is None else scalar.outputs
+        self.targets = tuple(self.inputs.index(name) for name in targets)  # see optimizers.py
         self.output_kinds: tuple[str, ...] = ("bool" if result == "bool" else "real",) * self.outputs
         self.tensors = self.inputs[:1] if tensors is None else tensors  # inputs that a Python number cannot be
         self.public = public  # how users reach it: numgrad.f(x), x.f(), x.f_()

@@ -147,6 +147,7 @@ _LATE_FROM = {
     "compile": "tracing",
     "custom_vjp": "autograd.custom_vjp",
     "graph": "utils.drawing",
+    "summary": "nn.summary",
     "value_and_grad": "scipy_bridge",
     "vmap": "func",
 }

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from .autograd.checkpointing import checkpoint
 from .autograd.elementwise_node import Recorder, elementwise_node
 from .autograd.grad_mode import mode
 from .autograd.node import gradient_edge, saved_versions
 from .autograd.op_node import node_class
 from .autograd.variable import CLASSES, wrap, wrap_new
-from .device import AUTODIFF
-from .dtype import FROM_NUMPY
+from .device import AUTODIFF, BALANCED
 from .kernels.array import Array, dense_array
 from .kernels.broadcast_plans import BroadcastPlan, broadcast_plan
 from .kernels.cpu import empty_flat
 from .kernels.registry import OUT, ElementwiseOp
 
-_MOST = 512  # plans of one op, after which all are forgotten: a program with ever new shapes must not grow
+_MOST = 4096  # plans of one op, after which all are forgotten: a program with ever new shapes must not grow
 
 
 def planned(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
@@ -43,16 +43,22 @@ def planned(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         else:
             key.append(x.__class__)
     plan = op.broadcast_plans.get(tuple(key))
-    if plan is None or where.context is not AUTODIFF:
+    if plan is None:
         return None
-    recorded = recorded and mode.enabled
-    if out is not None:
-        return None if recorded else _in_place(plan, inputs, out)
+    if out is None:
+        return by_plan(op, plan, inputs, where)
+    if where.context is not AUTODIFF or (recorded and mode.enabled):
+        return None
+    return _in_place(plan, inputs, out)
+
+
+def by_plan(op: ElementwiseOp, plan: BroadcastPlan, inputs: tuple[Any, ...], where: Any) -> Any:
+    """The result of an op on contiguous operands of one device, by their plan."""
     operands = [x._array if x.__class__ in CLASSES else x for x in inputs]
     flat = empty_flat(plan.size, plan.dtype)
     plan.run(operands, flat)
     target = dense_array(flat, plan.dtype, plan.shape, plan.strides)
-    if not recorded or not op.differentiable or not FROM_NUMPY[plan.dtype].is_differentiable:
+    if not mode.enabled or not where.context.enabled or not op.differentiable or not plan.is_differentiable:
         return wrap_new(target, where)
     return _recorded(op, plan, inputs, operands, target, where)
 
@@ -94,6 +100,8 @@ def _recorded(
     versions = saved_versions(saved)
     if any(versions):
         node.versions = versions
+    if where.context is BALANCED:
+        checkpoint(node, op, operands, (), [target])
     return wrap(target, where, (node, 0))
 
 

@@ -24,7 +24,7 @@ from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.tracing import innermost, run_at
 from .autograd.variable import CLASSES, wrap, wrap_new
 from .autograd.watch import watching
-from .broadcast_calls import keep_plan, planned
+from .broadcast_calls import by_plan, keep_plan, planned
 from .device import AUTODIFF, BALANCED, PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernel_calls import run_kernel
@@ -129,7 +129,10 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
             or a.shape != b.shape
             or first._device is not second._device
         ):
-            return _elementwise(op, (first, second), None)
+            other = op.broadcast_plans.get((a.dtype, a.shape, b.dtype, b.shape))
+            if other is None or x is None or y is None or first._device is not second._device:
+                return _elementwise(op, (first, second), None)
+            return by_plan(op, other, (first, second), first._device)
         recorded = first._requires_grad or second._requires_grad or first._view is not None or second._view is not None
     else:
         b = y = second
