@@ -238,7 +238,7 @@ class ElementwiseOp(Op):
         self._backwards: dict[Any, Backward] = {}
         self.backward_name = backward_name or f"{self.name.replace('.', '_')}_backward"
         self.flat_plans: dict[Any, Any] = {}  # compiled kernels for the fast path of dispatch
-        self.rows_plans: dict[Any, Any] = {}  # and those for operands that repeat along rows or columns
+        self.broadcast_plans: dict[Any, Any] = {}  # and for its second path, by the operands' dtypes and shapes
         self.recorders: dict[Any, Any] = {}  # how the graph layer records other calls
         self._tensor_rules: dict[str, Rule] = {}
         self.complex_form: Any = None  # see complex_forms.py; None where it takes no complex numbers
