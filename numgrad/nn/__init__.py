@@ -1,7 +1,7 @@
 """Modules, parameters and the functions neural networks are made of."""
 
 # ruff: noqa: F403  (every family names its modules in `__all__`)
-from . import activation, container, flatten, linear, loss, module, parameter, softmax
+from . import activation, container, flatten, linear, loss, margins, module, parameter, softmax
 from . import functional as functional
 from . import init as init
 from . import modules as modules
@@ -11,6 +11,7 @@ from .container import *
 from .flatten import *
 from .linear import *
 from .loss import *
+from .margins import *
 from .module import *
 from .parameter import *
 from .softmax import *
@@ -25,6 +26,7 @@ __all__ = [
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,
+    *margins.__all__,
     *module.__all__,
     *parameter.__all__,
     *softmax.__all__,

@@ -54,12 +54,12 @@ from .dimensions import (
     swapdims,
     unflatten,
 )
+from .distances import cosine_similarity, pairwise_distance, pdist
 from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
 from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
 from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
-from .losses import nll_loss
 from .memory import clone
 from .methods import in_place
 from .older_linalg import *
