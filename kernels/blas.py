@@ -32,30 +32,30 @@ _running: list[int] = []  # the Python threads that are within a product on seve
 _forks = 0  # forks that wait for these to end, or are under way
 
 
-def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Product of two matrices."""
+def dot(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Product of two matrices, written to `out` where that is given: C-contiguous, of the product's shape and dtype."""
     work = a.size * b.shape[-1]
     if work <= ALWAYS_SINGLE:
-        return np.dot(a, b)
-    return (_on_one_thread if work < WORTH_THREADS else _on_several_threads)(np.dot, a, b)
+        return np.dot(a, b, out)
+    return (_on_one_thread if work < WORTH_THREADS else _on_several_threads)(np.dot, a, b, out)
 
 
-def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Products of the matrices of two batches."""
+def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Products of the matrices of two batches, written to `out` where that is given."""
     work = a.shape[-2] * a.shape[-1] * b.shape[-1]
     if work <= ALWAYS_SINGLE:
-        return np.matmul(a, b)
-    return (_on_one_thread if work < WORTH_THREADS else _on_several_threads)(np.matmul, a, b)
+        return np.matmul(a, b, out)
+    return (_on_one_thread if work < WORTH_THREADS else _on_several_threads)(np.matmul, a, b, out)
 
 
-def _on_several_threads(product: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _on_several_threads(product: Any, *operands: Any) -> np.ndarray:
     me = threading.get_ident()
     try:
         with _lock:
             while _forks:
                 _changed.wait()
             _running.append(me)
-        return product(a, b)
+        return product(*operands)
     finally:
         with _lock:
             if me in _running:  # not when an interrupt came first
@@ -63,11 +63,11 @@ def _on_several_threads(product: Any, a: np.ndarray, b: np.ndarray) -> np.ndarra
             _changed.notify_all()
 
 
-def _on_one_thread(product: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _on_one_thread(product: Any, *operands: Any) -> np.ndarray:
     global _limited, _previous
     control = _thread_control()
     if control is None:
-        return product(a, b)
+        return product(*operands)
     get_threads, set_threads = control
     entered = False
     try:  # an interrupt may come between any two lines: the count is taken back by whoever took it
@@ -77,7 +77,7 @@ def _on_one_thread(product: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
             if _limited == 1:
                 _previous = get_threads()
                 set_threads(1)
-        return product(a, b)
+        return product(*operands)
     finally:
         if entered:
             with _lock:

@@ -24,6 +24,11 @@ def computed_in(dtype: np.dtype) -> np.dtype:
     return _FLOAT32 if dtype in HALVES else dtype
 
 
+def computed_together(dtypes: Sequence[np.dtype]) -> np.dtype:
+    """The dtype that a kernel computes in for arrays of several."""
+    return np.result_type(*[computed_in(dtype) for dtype in dtypes])
+
+
 def in_float32(kernel: Callable[..., Any], arguments: Sequence[Any], written: Sequence[int] = ()) -> Any:
     """`kernel(*arguments)` with halves given as float32, and what it returns in float32 rounded to them.
 

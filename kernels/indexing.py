@@ -17,6 +17,7 @@ from . import cpu
 from .array import Array, Shape, contiguous_strides, elementwise_strides
 from .blocks import add_blocks, check_bounds, put_blocks, take_blocks
 from .registry import Sample, op
+from .scatter import of_last_writes
 
 
 # ---------------------------------------------------------------------------------------------------- several indices
@@ -67,14 +68,18 @@ def _(indices: Sequence[np.ndarray], sizes: Shape, checked: bool) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------------- layout
+def axis_of(dims: Shape) -> int:
+    """The dimension of a result from which on the index's dimensions are: where they were if side by side, else first."""
+    first = dims[0]
+    return first if dims == tuple(range(first, first + len(dims))) else 0
+
+
 class _Joined:
     """An array whose indexed dimensions stand side by side: `moved`, of shape `before + sizes + after`."""
 
     def __init__(self, x: np.ndarray, dims: Shape) -> None:
-        first = dims[0]
-        lead = first
-        if dims != tuple(range(first, first + len(dims))):
-            lead = 0
+        lead = axis_of(dims)
+        if dims != tuple(range(lead, lead + len(dims))):
             x = x.transpose((*dims, *(d for d in range(x.ndim) if d not in dims)))
         self.moved = x
         self.lead = lead
@@ -220,8 +225,11 @@ def _(g, positions, values_shape, dims, accumulate):
 
 
 @index_put.grad("values")
-def _(g, positions, values_shape, dims):
-    return index(g, positions, dims=dims).sum_to_size(values_shape)
+def _(g, positions, values_shape, dims, accumulate):
+    found = index(g, positions, dims=dims)
+    if not accumulate and positions.numel() > 1:
+        found = of_last_writes(found, positions, math.prod(g.shape[d] for d in dims), axis_of(dims))
+    return found.sum_to_size(values_shape)
 
 
 @op(

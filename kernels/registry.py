@@ -110,8 +110,18 @@ class Op:
         self.plain = plain  # inputs that are no operands of the graph: `next_functions` leaves them out
         self.complex_error: tuple[type[Exception], str] | None = None  # where it is not the usual one
         self.rules: dict[str, Rule] = {}
+        self.array_rule: Rule | None = None
         self.node_class: Any = None  # made by the graph layer at first use
         self.saved_by_mask: dict[int, Any] = {}
+
+    def grad_of_arrays(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare once more the gradient of an op that only moves items, on arrays, which cost less than tensors do.
+
+        It is what runs while no graph is being built. It names what the gradient over tensors names, or less, and gives
+        an array for each input, or None; they may be views of `g`.
+        """
+        self.array_rule = Rule(function, tuple(inspect.signature(function).parameters))
+        return function
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -181,6 +191,7 @@ class ElementwiseOp(Op):
     Attributes:
         output_kinds: for each output "real" (of the dtype computed in), "int" or "bool".
         takes_arrays: whether ndarrays may come without a tensor beside them.
+        targets: numbers of the inputs that the outputs of an optimizer's step replace.
     """
 
     elementwise = True
@@ -198,6 +209,8 @@ class ElementwiseOp(Op):
         aliases: tuple[str, ...] = (),
         tensors: tuple[str, ...] | None = None,
         takes_expanded: bool = False,
+        outputs: int = 1,
+        targets: tuple[str, ...] = (),
         **options: Any,
     ) -> None:
         scalar = function if isinstance(function, scalar_ir.Function) else None
@@ -211,7 +224,8 @@ class ElementwiseOp(Op):
         super().__init__(name, parameters, doc=doc, **options)
         self.python = function
         self.result = result
-        self.outputs = 1 if scalar is None else scalar.outputs
+        self.outputs = outputs if scalar is None else scalar.outputs
+        self.targets = tuple(self.inputs.index(name) for name in targets)  # see optimizers.py
         self.output_kinds: tuple[str, ...] = ("bool" if result == "bool" else "real",) * self.outputs
         self.tensors = self.inputs[:1] if tensors is None else tensors  # inputs that a Python number cannot be
         self.public = public  # how users reach it: numgrad.f(x), x.f(), x.f_()
@@ -224,6 +238,7 @@ class ElementwiseOp(Op):
         self._backwards: dict[Any, Backward] = {}
         self.backward_name = backward_name or f"{self.name.replace('.', '_')}_backward"
         self.flat_plans: dict[Any, Any] = {}  # compiled kernels for the fast path of dispatch
+        self.broadcast_plans: dict[Any, Any] = {}  # and for its second path, by the operands' dtypes and shapes
         self.recorders: dict[Any, Any] = {}  # how the graph layer records other calls
         self._tensor_rules: dict[str, Rule] = {}
         self.complex_form: Any = None  # see complex_forms.py; None where it takes no complex numbers

@@ -160,6 +160,50 @@ def _scattered(x: Any, index: Any, src: Any, dim: int) -> np.ndarray:
     return out
 
 
+def _last_writes(index: np.ndarray, dim: int, extent: int) -> np.ndarray:
+    (index,) = _with_dims(index)
+    if not index.size:
+        return np.ones(index.shape, bool)
+    index = np.where(index < 0, index + extent, index).astype(np.int64)
+    order = np.arange(index.size).reshape(index.shape)
+    winners = np.empty((*index.shape[:dim], extent, *index.shape[dim + 1 :]), np.int64)
+    _put_along(winners, np.ascontiguousarray(index), order, dim)
+    return np.take_along_axis(winners, index, dim) == order
+
+
+@op(
+    samples=[
+        Sample(([[0, 2, 1], [0, 0, 1]],), {"dim": 0, "extent": 3}),
+        Sample(([2, -1, 0],), {"dim": 0, "extent": 3}),
+    ],
+    reference=lambda index, dim, extent: np.flip(
+        np.apply_along_axis(
+            lambda row: [x not in row[:i] for i, x in enumerate(row)], dim, np.flip(index % extent, dim)
+        ),
+        dim,
+    ).astype(bool),
+    differentiable=False,
+)
+def last_writes(index, *, dim, extent):
+    """Whether what is written along `dim` at each index stays: nothing later goes to the same place."""
+
+
+@last_writes.kernel("cpu")
+def _(index: np.ndarray, dim: int, extent: int) -> np.ndarray:
+    return _last_writes(index, dim, extent).reshape(index.shape)
+
+
+def of_last_writes(g: Any, index: Any, extent: int, axis: int = 0) -> Any:
+    """The gradient of items that were written at positions counted as one dimension: 0 where a later item stands.
+
+    `g` has the dimensions of `index` from `axis` on. PyTorch gives all of them the gradient, which is wrong.
+    """
+    stays = last_writes(index.reshape(-1), dim=0, extent=extent)
+    rest = g.dim() - axis - index.dim()
+    stays = stays.reshape((1,) * axis + tuple(index.shape) + (1,) * rest)
+    return g.masked_fill(stays.logical_not(), 0)
+
+
 @op(
     samples=[Sample(((3, 4), [[0, 2, 1], [2, 0, 0]], (2, 3)), {"dim": 0})],
     reference=_scattered,
@@ -183,7 +227,9 @@ def _(g, index, dim):
 
 @scatter.grad("src")
 def _(g, index, dim):
-    return gather(g, index, dim=dim)
+    found = gather(g, index, dim=dim)
+    extent = g.shape[dim] if g.dim() else 1
+    return found.masked_fill(last_writes(index, dim=dim, extent=extent).logical_not(), 0)
 
 
 @op(

@@ -12,6 +12,7 @@ from .array import Array
 from .blocks import add_blocks, check_bounds, first_outside, put_blocks, take_blocks
 from .movement import cat
 from .registry import Sample, Uniform, elementwise, op
+from .scatter import of_last_writes
 
 
 def _blocks(x: np.ndarray, dim: int) -> np.ndarray:
@@ -138,7 +139,10 @@ def _(g, index, dim):
 
 @index_copy.grad("source")
 def _(g, index, source_shape, dim):
-    return index_select(g, index, dim=dim).reshape(source_shape)
+    found = index_select(g, index, dim=dim)
+    if index.numel() > 1:
+        found = of_last_writes(found, index.reshape(-1), g.shape[dim], dim)
+    return found.reshape(source_shape)
 
 
 @op(
@@ -391,8 +395,11 @@ def _(g, index, source_shape, accumulate):
 
 
 @put.grad("source")
-def _(g, index, source_shape):
-    return take(g, index).reshape(source_shape)
+def _(g, index, source_shape, accumulate):
+    found = take(g, index)
+    if not accumulate:
+        found = of_last_writes(found, index, g.numel())
+    return found.reshape(source_shape)
 
 
 @op(

@@ -29,10 +29,21 @@ from .autograd import (
 )
 from .elementwise import elementwise
 from .creation import arange, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
-from .creation import eye, linspace, logspace, tril_indices, triu_indices
+from .creation import (
+    empty_permuted,
+    empty_strided,
+    eye,
+    linspace,
+    logspace,
+    range,
+    scalar_tensor,
+    tril_indices,
+    triu_indices,
+)
 from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .limits import finfo, iinfo
 from .memory_format import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+from .ops.inspection import layout, strided
 from .ops import *  # noqa: F403  (the op table decides what there is)
 from .printing import set_printoptions
 from .random import (
@@ -43,6 +54,20 @@ from .random import (
     manual_seed,
     seed,
     set_rng_state,
+)
+from .settings import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
+    set_warn_always,
+    use_deterministic_algorithms,
 )
 from .size import Size
 from .storage import UntypedStorage
@@ -62,7 +87,7 @@ from .tensor_types import (
 from .kernels.scalar_ir import DifferentiationError
 from .kernels.threads import get_num_threads, set_num_threads
 from .kernels.user_ops import register_derivative
-from .device import Device, device
+from .device import Device, device, get_default_device, set_default_device
 from .dtype import (
     bfloat16,
     can_cast,
@@ -100,10 +125,32 @@ newaxis = None
 __version__ = "0.1.0"
 
 # Imported when first asked for: an import of numgrad stays short.
-_LATE = frozenset({"burn", "cuda", "func", "linalg", "nn", "optim", "testing", "utils"})
+_LATE = frozenset(
+    {
+        "accelerator",
+        "backends",
+        "burn",
+        "cuda",
+        "func",
+        "linalg",
+        "mps",
+        "nn",
+        "optim",
+        "profiler",
+        "serialization",
+        "testing",
+        "utils",
+        "version",
+        "xpu",
+    }
+)
 _LATE_FROM = {
+    "compile": "tracing",
     "custom_vjp": "autograd.custom_vjp",
     "graph": "utils.drawing",
+    "load": "serialization",
+    "save": "serialization",
+    "summary": "nn.summary",
     "value_and_grad": "scipy_bridge",
     "vmap": "func",
 }

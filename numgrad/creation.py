@@ -1,7 +1,12 @@
-"""Factories: zeros, ones, full, empty, arange, and their `*_like` forms."""
+"""Factories: zeros, ones, full, empty, arange, and their `*_like` forms.
+
+`layout` and `pin_memory` are taken as PyTorch's scripts give them, and choose nothing: every tensor is strided, and
+memory of the CPU is copied to a device without being pinned.
+"""
 
 from __future__ import annotations
 
+import builtins
 import math
 import warnings
 from collections.abc import Callable
@@ -10,17 +15,18 @@ from typing import Any
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
 from .autograd.variable import CLASSES
-from .device import CPU, device
+from .device import default, device
 from .dispatch import dispatch
 from .kernels import counting, movement, views
 from .kernels.array import Array, dense_order
+from .memory_format import lay_out, preserve_format, wanted_strides
 from .ops.dims import as_sizes
 from .out import no_out_grad, resize, write_out
 
 
 def _filled(name: str, size: tuple[int, ...], value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
     wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
-    target = CPU if where is None else device(where).concrete()
+    target = default.device if where is None else device(where).concrete()
     if isinstance(value, complex) and not wanted.is_complex:
         value = value.real
     result = dispatch(movement.full, (), (size, value, wanted.name, target))
@@ -45,22 +51,52 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return found
 
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def zeros(
+    *size: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
     return _filled("zeros", sizes("zeros", size), 0, dtype, device, requires_grad)
 
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def ones(
+    *size: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
     return _filled("ones", sizes("ones", size), 1, dtype, device, requires_grad)
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def empty(
+    *size: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """A tensor with undefined items."""
     return _filled("empty", sizes("empty", size), None, dtype, device, requires_grad)
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """A tensor with every item `fill_value`, of its dtype unless one is given."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
@@ -89,11 +125,11 @@ def in_layout_of(x: Any, make: Callable[[tuple[int, ...]], Any]) -> Any:
         return make(array.shape)
     # Made in the memory order of x, then seen in its order of dimensions.
     made = make(tuple(array.shape[d] for d in order))
-    inverse = tuple(order.index(d) for d in range(len(order)))
+    inverse = tuple(order.index(d) for d in builtins.range(len(order)))
     return dispatch(views.permute, (made,), (inverse,)).detach()
 
 
-def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
+def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: bool, memory_format: Any) -> Any:
     if x.__class__ not in CLASSES:
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     dtype = x.dtype if dtype is None else dtype
@@ -103,6 +139,9 @@ def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: 
 
         made = made_like(x, lambda shape: _filled(name, shape, value, dtype, where, False), x._array.shape)
         return made._mark_leaf(requires_grad)
+    if memory_format is not preserve_format:
+        made = _filled(name, x._array.shape, value, dtype, where, False)
+        return lay_out(made, wanted_strides(name, memory_format, x._array.shape))._mark_leaf(requires_grad)
     return in_layout_of(x, lambda shape: _filled(name, shape, value, dtype, where, False))._mark_leaf(requires_grad)
 
 
@@ -124,26 +163,61 @@ def new_filled(
     return made._mark_leaf(requires_grad)
 
 
-def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def zeros_like(
+    input: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = preserve_format,
+) -> Any:
     """Zeros with the shape, dtype and device of `input`; it never inherits `requires_grad`."""
-    return _like("zeros_like", input, 0, dtype, device, requires_grad)
+    return _like("zeros_like", input, 0, dtype, device, requires_grad, memory_format)
 
 
-def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def ones_like(
+    input: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = preserve_format,
+) -> Any:
     """Ones with the shape, dtype and device of `input`."""
-    return _like("ones_like", input, 1, dtype, device, requires_grad)
+    return _like("ones_like", input, 1, dtype, device, requires_grad, memory_format)
 
 
-def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def empty_like(
+    input: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = preserve_format,
+) -> Any:
     """Undefined items with the shape, dtype and device of `input`."""
-    return _like("empty_like", input, None, dtype, device, requires_grad)
+    return _like("empty_like", input, None, dtype, device, requires_grad, memory_format)
 
 
 def full_like(
-    input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    input: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = preserve_format,
 ) -> Any:
     """`fill_value` with the shape, dtype and device of `input`."""
-    return _like("full_like", input, _fill_number("full_like", fill_value), dtype, device, requires_grad)
+    return _like("full_like", input, _fill_number("full_like", fill_value), dtype, device, requires_grad, memory_format)
 
 
 def arange(
@@ -153,8 +227,10 @@ def arange(
     *,
     out: Any = None,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """Numbers from `start` (0 when only one is given) up to but not including `end`.
 
@@ -198,7 +274,7 @@ def arange(
                 raise ValueError("step must be nonzero")
             if wanted is not dtypes.int64:
                 end = start + count * step
-    target = CPU if device is None else _device(device).concrete()
+    target = default.device if device is None else _device(device).concrete()
     result = dispatch(movement.arange, (), (start, end, step, wanted.name, target))
     if out is not None:
         return _counted_to(out, result)
@@ -224,11 +300,20 @@ def _counted_to(out: Any, result: Any) -> Any:
 
 def _factory(op: Any, name: str, attributes: tuple[Any, ...], dtype: Any, where: Any, requires_grad: bool) -> Any:
     wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
-    target = CPU if where is None else _device(where).concrete()
+    target = default.device if where is None else _device(where).concrete()
     return dispatch(op, (), (*attributes, wanted.name, target))._mark_leaf(requires_grad)
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """The n by m matrix (m is n by default) with ones on its diagonal. Raises RuntimeError for negative extents."""
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
@@ -237,7 +322,15 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
 
 def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """`steps` numbers from `start` to `end` (numbers or 0-d tensors), both included, at equal distances.
 
@@ -260,8 +353,10 @@ def logspace(
     base: float = 10.0,
     *,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """`base` to the powers that `linspace(start, end, steps)` gives."""
     bounds = _bounds("logspace", start, end, steps)
@@ -321,3 +416,97 @@ def _triangle(row: int, col: int, offset: int, lower: bool, dtype: Any, device: 
 
 
 _device = device
+
+
+def range(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """Numbers from `start` up to and including `end`, of the default dtype. Deprecated in favour of `arange`."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=2,
+    )
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    wanted = dtypes.get_default_dtype() if dtype is None else dtype
+    count = math.floor((end - start) / step) + 1
+    counted = arange(count, dtype=dtypes.float64, device=device) * step + start
+    return counted.to(wanted)._mark_leaf(requires_grad)
+
+
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """A 0-d tensor of a number, of the default dtype."""
+    if not hasattr(s, "__float__") and not isinstance(s, complex):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+    return _filled("scalar_tensor", (), s, dtype, device, requires_grad)
+
+
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """Undefined items with these strides, in as much memory as they span. Raises RuntimeError for negative ones."""
+    shape, strides = tuple(size), tuple(stride)
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})"
+        )
+    span = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if math.prod(shape) else 0
+    memory = empty(span, dtype=dtype, device=device)
+    return memory.as_strided(shape, strides).detach()._mark_leaf(requires_grad)
+
+
+def empty_permuted(
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """Undefined items without gaps; `physical_layout` lists the dimensions from the slowest in memory to the fastest."""
+    shape, order = tuple(size), tuple(physical_layout)
+    if len(order) != len(shape):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    for d in order:
+        if not 0 <= d < len(shape):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {d} at index "
+                f"{order.index(d)}).  NB: negative dims not currently supported; file an issue if you want it."
+            )
+    if len(set(order)) != len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    made = empty(tuple(shape[d] for d in order), dtype=dtype, device=device)
+    inverse = tuple(order.index(d) for d in builtins.range(len(order)))
+    return made.permute(inverse).detach()._mark_leaf(requires_grad)

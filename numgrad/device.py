@@ -7,6 +7,7 @@ hardware alone, and equality of devices ignores it.
 
 from __future__ import annotations
 
+import threading
 from enum import StrEnum
 from types import ModuleType
 from typing import Any, ClassVar
@@ -140,6 +141,17 @@ class device:
         """A CUDA card without autodiff."""
         return cls._of("cuda", index, PLAIN)
 
+    # ------------------------------------------------------------------------------------------ as the default
+    def __enter__(self) -> device:
+        """Make it the default device of this thread, to the end of a `with` statement."""
+        default.outer.append(default.device)
+        default.device = self.concrete()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Restore the default device."""
+        default.device = default.outer.pop()
+
     # ------------------------------------------------------------------------------------------ context
     def with_context(self, context: Context) -> device:
         """The same hardware with another autodiff context."""
@@ -209,3 +221,25 @@ class device:
 
 Device = device
 CPU = device("cpu")
+
+
+class _Default(threading.local):
+    """The device on which factories make tensors that are told none; each thread has its own."""
+
+    device: device = CPU
+
+    def __init__(self) -> None:
+        self.outer: list[device] = []  # of `with device(...)` statements
+
+
+default = _Default()
+
+
+def set_default_device(device: Any) -> None:
+    """Let factories of this thread make tensors on another device than the CPU; None makes it the CPU again."""
+    default.device = CPU if device is None else Device(device).concrete()
+
+
+def get_default_device() -> device:
+    """The device on which factories of this thread make tensors."""
+    return default.device

@@ -11,7 +11,7 @@ from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
 
-from .autograd import variable
+from .autograd import profiling, variable
 from .autograd.checkpointing import checkpoint
 from .autograd.complex_node import ComplexRecorder, complex_node_class
 from .autograd.elementwise_node import Recorder, elementwise_node
@@ -24,6 +24,7 @@ from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.tracing import innermost, run_at
 from .autograd.variable import CLASSES, wrap, wrap_new
 from .autograd.watch import watching
+from .broadcast_calls import by_plan, keep_plan, planned
 from .device import AUTODIFF, BALANCED, PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernel_calls import run_kernel
@@ -79,7 +80,15 @@ def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (),
 
 
 def _watched(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
-    """`dispatch` while something looks on: by the general way, then shown to the observers."""
+    """`dispatch` while something looks on."""
+    recorder = profiling.current()
+    if recorder is None:
+        return _observed(op, inputs, attributes, out)
+    return recorder.op(_observed, op, inputs, attributes, out)
+
+
+def _observed(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
+    """An op by the general way, then shown to the observers."""
     if out.__class__ in CLASSES:
         before_write(out)
     if op.elementwise:
@@ -120,7 +129,10 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
             or a.shape != b.shape
             or first._device is not second._device
         ):
-            return _elementwise(op, (first, second), None)
+            other = op.broadcast_plans.get((a.dtype, a.shape, b.dtype, b.shape))
+            if other is None or x is None or y is None or first._device is not second._device:
+                return _elementwise(op, (first, second), None)
+            return by_plan(op, other, (first, second), first._device)
         recorded = first._requires_grad or second._requires_grad or first._view is not None or second._view is not None
     else:
         b = y = second
@@ -316,6 +328,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
     if mode.levels and (level := innermost((*inputs, out))) is not None:
         return run_at(level, op, inputs, (), out)
+    if (found := planned(op, inputs, out)) is not None:
+        return found
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
         inputs = converted(op, inputs)
     for name in op.tensors:
@@ -365,6 +379,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if found is not target:
             loops.copy(found, target)
     _remember_flat_plan(op, inputs, operands, compute, [target], where, out)
+    if where.type == "cpu" and (out is None or in_place):
+        keep_plan(op, inputs, operands, compute, target, _input_meta(inputs, operands, shape, compute, target))
     if out is not None:
         target.storage.version += 1
     if recorder is None:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from .autograd.variable import CLASSES
+from .autograd.watch import watching
 from .dispatch import binary, dispatch, nary, unary
 from .dtype import dtype as dtype_class
 from .dtype import float32, float64
@@ -67,7 +68,7 @@ class Elementwise:
         """
         if named or len(args) != self._direct:
             args = self._inputs(args, named)
-        if out is not None:
+        if out is not None or watching:
             return dispatch(self.op, args, (), out)
         if self._form == 2:
             return binary(args[0], args[1], self.op)

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import dtype as dtypes
 from .autograd.variable import CLASSES, wrap_new
-from .device import CPU, device
+from .device import CPU, default, device
 from .device import device as _device
 from .dtype import FROM_NUMPY
 from .kernels import cpu
@@ -82,7 +82,15 @@ def _as_listed(d: dtypes.dtype) -> Any:
     return "fVciub".index(kind), d.itemsize if kind == "c" else -d.itemsize
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """A new leaf tensor that copies `data`: a number, nested lists, an ndarray or a tensor.
 
     Floats take the default dtype, ints int64.
@@ -333,7 +341,7 @@ def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any
     wanted = None if dtype is None else _checked_dtype("tensor", dtype)
     _check_dtype(values)
     values = np.array(values, dtype=values.dtype if wanted is None else wanted.numpy, order="C")
-    target = CPU if where is None else device(where).concrete()
+    target = default.device if where is None else device(where).concrete()
     result = wrap_new(target.kernels().from_host(_native(values), target.hardware), target)
     return result._mark_leaf(requires_grad)
 
@@ -580,6 +588,16 @@ def fetch(x: Any, index: tuple[slice, ...]) -> Any:
         offset += start * strides[dim]
         shape = (*shape[:dim], stop - start, *shape[dim + 1 :])
     return x._device.kernels().to_host(x._array.view(shape, strides, offset)).tolist()
+
+
+# ---------------------------------------------------------------------------------------------------- NumPy's classes
+ARRAY = np.ndarray
+SCALARS = (np.bool_, np.number, np.object_)  # strings are none
+
+
+def random_functions() -> tuple[Any, Any, dict[str, str]]:
+    """NumPy's module of random functions, the stream that they draw from, and the methods under another name there."""
+    return np.random, np.random.mtrand._rand, {"seed": "seed", "ranf": "random_sample", "sample": "random_sample"}
 
 
 def items(x: Any) -> Any:

@@ -6,6 +6,7 @@ A generator is a seed and how far its stream has been drawn, and nothing else: s
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -122,13 +123,31 @@ def _restored(device: str, seed: int, counter: int) -> Generator:
 default_generator = Generator()  # for tensors on every device: one seed gives the same numbers everywhere
 
 
+class _Thread(threading.local):
+    """What this thread draws from in place of the default generator."""
+
+    generator: Generator | None = None
+
+
+_thread = _Thread()
+
+
+def use_in_this_thread(generator: Generator) -> None:
+    """Let `generator` be this thread's default, and no other's: workers of a `DataLoader` have one each."""
+    _thread.generator = generator
+
+
+def _default() -> Generator:
+    return _thread.generator or default_generator
+
+
 def chosen(generator: Any, where: Device, name: str) -> Generator:
     """The generator of a draw of the function `name` on a device: the given one, or the default.
 
     Raises TypeError when it is none, RuntimeError when it is one for another device.
     """
     if generator is None:
-        return default_generator
+        return _default()
     if not isinstance(generator, Generator):
         raise TypeError(f"{name}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
     if generator._device.type != where.type:
@@ -141,27 +160,27 @@ def manual_seed(seed: Any) -> Generator:
 
     Raises ValueError for what is no number, and beyond 64 bits.
     """
-    return default_generator.manual_seed(int(seed))
+    return _default().manual_seed(int(seed))
 
 
 def seed() -> int:
     """Seed the default generator from the operating system, and return the seed."""
-    return default_generator.seed()
+    return _default().seed()
 
 
 def initial_seed() -> int:
     """The seed of the default generator."""
-    return default_generator.initial_seed()
+    return _default().initial_seed()
 
 
 def get_rng_state() -> Any:
     """Where the default generator is, as a uint8 tensor."""
-    return default_generator.get_state()
+    return _default().get_state()
 
 
 def set_rng_state(new_state: Any) -> None:
     """Set the default generator to a state from `get_rng_state`. Errors are those of `Generator.set_state`."""
-    default_generator.set_state(new_state)
+    _default().set_state(new_state)
 
 
 @contextmanager
@@ -188,8 +207,8 @@ def fork_rng(
     if not enabled:
         yield
         return
-    state = default_generator.clone_state()
+    state = _default().clone_state()
     try:
         yield
     finally:
-        default_generator._set(state._seed, state._counter)
+        _default()._set(state._seed, state._counter)

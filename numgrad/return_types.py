@@ -127,6 +127,7 @@ def _named(name: str, fields: str, doc: str) -> Any:
 
 
 geqrf = _named("geqrf", "a tau", "A QR factorization as LAPACK has it.")
+histogram = _named("histogram", "hist bin_edges", "Counts and the edges of the bins.")
 linalg_cholesky_ex = _named("linalg_cholesky_ex", "L info", "The factor, and where it ends.")
 linalg_eig = _named("linalg_eig", "eigenvalues eigenvectors", "Eigenvalues and eigenvectors.")
 linalg_eigh = _named("linalg_eigh", "eigenvalues eigenvectors", "Eigenvalues and eigenvectors.")

@@ -26,7 +26,7 @@ from .gradient_container import Gradients, gradients
 from .variable import Variable, is_inference
 
 if TYPE_CHECKING:
-    from . import forward_ad, function, functional, graph
+    from . import forward_ad, function, functional, graph, profiler, profiler_util
     from .function import Function
 
 __all__ = [
@@ -54,6 +54,8 @@ __all__ = [
     "is_inference",
     "is_inference_mode_enabled",
     "no_grad",
+    "profiler",
+    "profiler_util",
     "set_anomaly_enabled",
     "set_detect_anomaly",
     "set_grad_enabled",
@@ -61,7 +63,7 @@ __all__ = [
 ]
 
 # Imported when first asked for: an import of numgrad stays short.
-_LATE = frozenset({"forward_ad", "function", "functional", "graph"})
+_LATE = frozenset({"forward_ad", "function", "functional", "graph", "profiler", "profiler_util"})
 _LATE_FROM = {"Function": "function"}
 
 

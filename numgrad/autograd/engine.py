@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..kernels.array import Array, dense_order
 from ..kernels.backends import backend
 from ..kernels.locks import fork_safe_lock
 from ..kernels.unbroadcast import accumulate, cloned, unbroadcast
-from . import anomaly_mode, grad_mode
+from . import anomaly_mode, grad_mode, profiling
 from .hooks import Hooks, run_accumulated_hooks, run_node_hooks, run_tensor_hooks
 from .inplace import check_counted
 from .node import AccumulateGrad, Node, gradient_edge
@@ -122,7 +123,10 @@ class _Pass:
             if not pending[node]:
                 heappush(ready, (-node.sequence, node))
         keep, graph, arrived, owned = self.keep, self.graph, self.arrived, self.owned
-        checked = anomaly_mode.checked_apply if anomaly_mode.is_anomaly_enabled() else None
+        checked: Any = anomaly_mode.checked_apply if anomaly_mode.is_anomaly_enabled() else None
+        recorder = profiling.current()
+        if recorder is not None:
+            checked = partial(recorder.node, checked)
         upcoming: Node | None = None  # a ready node that is not on the heap: a chain then never touches it
         while True:
             if upcoming is None:

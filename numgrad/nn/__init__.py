@@ -1,19 +1,37 @@
 """Modules, parameters and the functions neural networks are made of."""
 
 # ruff: noqa: F403  (every family names its modules in `__all__`)
-from . import activation, container, flatten, linear, loss, margins, module, parameter, softmax
+from . import (
+    activation,
+    attention,
+    container,
+    flatten,
+    linear,
+    loss,
+    margins,
+    module,
+    normalization,
+    parameter,
+    parameter_container,
+    recurrent,
+    softmax,
+)
 from . import functional as functional
 from . import init as init
 from . import modules as modules
 from . import utils as utils
 from .activation import *
+from .attention import *
 from .container import *
 from .flatten import *
 from .linear import *
 from .loss import *
 from .margins import *
 from .module import *
+from .normalization import *
 from .parameter import *
+from .parameter_container import *
+from .recurrent import *
 from .softmax import *
 
 __all__ = [
@@ -22,12 +40,18 @@ __all__ = [
     "modules",
     "utils",
     *activation.__all__,
+    *attention.__all__,
     *container.__all__,
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,
     *margins.__all__,
     *module.__all__,
+    *normalization.__all__,
     *parameter.__all__,
+    *parameter_container.__all__,
+    *recurrent.__all__,
     *softmax.__all__,
 ]
+
+modules.publish()

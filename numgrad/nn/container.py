@@ -1,16 +1,17 @@
-"""Modules that hold modules in order."""
+"""Modules that hold modules: in order, or under names."""
 
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain, groupby
 from typing import Any, Self
 
 from .module import Module, format_module, indent_after_first_line
 
-__all__ = ["ModuleList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
 
 
 class _Ordered(Module):
@@ -121,6 +122,24 @@ class Sequential(_Ordered):
         _check_sequential(other)
         return self.extend(list(other))
 
+    def __mul__(self, other: int) -> Sequential:
+        """The same modules `other` times over, as in a list."""
+        self._check_factor(other)
+        return Sequential(*list(self) * other)
+
+    def __rmul__(self, other: int) -> Sequential:
+        return self * other
+
+    def __imul__(self, other: int) -> Self:
+        self._check_factor(other)
+        return self.extend(list(self) * (other - 1))
+
+    def _check_factor(self, factor: object) -> None:
+        if not isinstance(factor, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(factor)}")
+        if factor <= 0:
+            raise ValueError(f"Non-positive multiplication factor {factor} for {type(self)}")
+
 
 def _check_sequential(other: object) -> None:
     if not isinstance(other, Sequential):
@@ -164,3 +183,100 @@ class ModuleList(_Ordered):
             label = f"({first}-{rest[-1]}): {len(rest) + 1} x " if rest else f"({first}): "
             lines.append(label + indent_after_first_line(text))
         return format_module(self._get_name(), [], lines)
+
+
+class ModuleDict(Module):
+    """Modules under names that need not be attribute names; it keeps their order and cannot be called.
+
+    Takes a mapping, or pairs of a name and a module.
+
+    >>> ModuleDict({"hidden": Linear(2, 3), "act": Tanh()})["act"]
+    Tanh()
+    """
+
+    _modules: dict[str, Module]  # type: ignore[assignment]
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Remove and return a module."""
+        return self._modules.pop(key)
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> ItemsView[str, Module]:
+        """Pairs of a name and a module."""
+        return self._modules.items()
+
+    def values(self) -> ValuesView[Module]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Add modules, in the place of those of the same names.
+
+        Raises TypeError or ValueError for what is neither a mapping nor made of pairs.
+        """
+        for key, module in named_items(modules, "ModuleDict", "ModuleDict"):
+            self[key] = module
+
+
+def named_items(items: Any, called: str, kind: str) -> Iterable[tuple[str, Any]]:
+    """The pairs of a mapping, or of an iterable of pairs; `called` and `kind` name the container in errors."""
+    if not isinstance(items, Iterable):
+        raise TypeError(
+            f"{called}.update should be called with an iterable of key/value pairs, but got {type(items).__name__}"
+        )
+    if isinstance(items, Mapping) or hasattr(items, "items"):
+        yield from items.items()
+        return
+    for position, pair in enumerate(items):
+        start = f"{kind} update sequence element #{position}"
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{start} should be Iterable; is{type(pair).__name__}")
+        key_and_value = tuple(pair)
+        if len(key_and_value) != 2:
+            raise ValueError(f"{start} has length {len(key_and_value)}; 2 is required")
+        yield key_and_value
+
+
+class Container(Module):
+    """Deprecated: `Module` itself holds modules."""
+
+    def __init__(self, **kwargs: Module) -> None:
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
+            "instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)

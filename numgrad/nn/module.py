@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, NoReturn, Self
 
-from ..autograd.grad_mode import no_grad
-from ..device import device as Device
-from ..dtype import bfloat16, float16, float32, float64
-from ..dtype import dtype as DType
+from ..ops.inspection import typename
 from ..tensor import Tensor
+from .conversion import ConversionMethods
 from .hooks import HookMethods, hook_tables, registered
-from .parameter import Parameter
-from .state_dict import StateDictMethods, typename
+from .parameter import Buffer, Parameter
+from .state_dict import StateDictMethods
 
 __all__ = ["Module"]
 
@@ -22,7 +20,7 @@ def _forward_unimplemented(self: Module, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Module(HookMethods, StateDictMethods):
+class Module(HookMethods, StateDictMethods, ConversionMethods):
     """A piece of a network: parameters, buffers and further modules under attribute names.
 
     Assigning a `Parameter` or a `Module` to an attribute registers it; `register_buffer` adds a tensor that is part of
@@ -44,12 +42,16 @@ class Module(HookMethods, StateDictMethods):
     """
 
     training: bool
+    call_super_init: ClassVar[bool] = False
+    """Whether `__init__` hands its arguments to the next class, for modules that also derive from others."""
+    dump_patches: ClassVar[bool] = False
+    """Without effect, as in PyTorch, which no longer keeps sources with pickles."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
-        if kwargs:
+        if kwargs and not self.call_super_init:
             raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
-        if args:
+        if args and not self.call_super_init:
             raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         # Past __setattr__, which needs these tables to be there.
         self.__dict__.update(
@@ -60,6 +62,12 @@ class Module(HookMethods, StateDictMethods):
             _modules={},
             **hook_tables(),
         )
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A pickle of an older version may lack tables.
+        self.__dict__.update({"_non_persistent_buffers_set": set(), **hook_tables(), **state})
 
     forward: Callable[..., Any] = _forward_unimplemented
 
@@ -155,13 +163,16 @@ class Module(HookMethods, StateDictMethods):
                     f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
             state["_modules"][name] = registered("module", self, name, None)
-        elif name in state.get("_buffers", ()):
+        elif isinstance(value, Buffer) or name in state.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
                     f"cannot assign '{typename(value)}' as buffer '{name}' "
                     "(torch.nn.Buffer, torch.Tensor or None expected)"
                 )
-            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
+            is_persistent = (
+                value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+            )
+            self.register_buffer(name, value, is_persistent)
         else:
             super().__setattr__(name, value)
 
@@ -269,6 +280,21 @@ class Module(HookMethods, StateDictMethods):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module under a dotted name; with `strict` only in the place of another.
+
+        Raises ValueError for an empty name or what is no module, AttributeError where the path ends early.
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if (strict or hasattr(parent, name)) and not isinstance(parent._get_member(name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
     def get_parameter(self, target: str) -> Parameter:
         """The parameter with a dotted name. Raises AttributeError where there is none."""
         path, _, name = target.rpartition(".")
@@ -334,63 +360,12 @@ class Module(HookMethods, StateDictMethods):
                 gradient.requires_grad_(False)
             gradient.zero_()
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace every parameter, gradient and buffer by `fn` of it; parameters stay the same objects."""
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        for parameter in self._parameters.values():
-            if parameter is None:
-                continue
-            gradient = parameter.grad
-            with no_grad():
-                parameter.data = fn(parameter)
-                if gradient is not None:
-                    gradient.data = fn(gradient)
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
-                self._buffers[name] = fn(buffer)
-        return self
-
-    def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move and convert in place: `to(device=None, dtype=None)`, `to(dtype)` or `to(tensor)`.
-
-        A dtype converts floating tensors only; integers keep theirs. Raises TypeError for a dtype that is not floating.
-        """
-        device, dtype, non_blocking = _parse_to(*args, **kwargs)
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-            )
-
-        def convert(tensor: Tensor) -> Tensor:
-            return tensor.to(device=device, dtype=dtype if _is_inexact(tensor) else None, non_blocking=non_blocking)
-
-        return self._apply(convert)
-
-    def float(self) -> Self:
-        """Convert all floating parameters and buffers to float32."""
-        return self._apply(lambda tensor: tensor.to(float32) if tensor.is_floating_point() else tensor)
-
-    def double(self) -> Self:
-        """Convert all floating parameters and buffers to float64."""
-        return self._apply(lambda tensor: tensor.to(float64) if tensor.is_floating_point() else tensor)
-
-    def half(self) -> Self:
-        """Convert all floating parameters and buffers to float16."""
-        return self._apply(lambda tensor: tensor.to(float16) if tensor.is_floating_point() else tensor)
-
-    def bfloat16(self) -> Self:
-        """Convert all floating parameters and buffers to bfloat16."""
-        return self._apply(lambda tensor: tensor.to(bfloat16) if tensor.is_floating_point() else tensor)
-
-    def cpu(self) -> Self:
-        """Move to the CPU."""
-        return self._apply(lambda tensor: tensor.to("cpu"))
-
-    def cuda(self, device: Any = None) -> Self:
-        """Move to a CUDA device, by its number; the current one by default."""
-        return self._apply(lambda tensor: tensor.to("cuda" if device is None else device))
+    def compile(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not there: raises NotImplementedError. Kernels are compiled as they are first used."""
+        raise NotImplementedError(
+            "Module.compile() is not supported: numgrad compiles each kernel when it is first used; call the module as "
+            "it is"
+        )
 
     # Text
 
@@ -419,33 +394,3 @@ def indent_after_first_line(text: str) -> str:
     """Indent a child's text by two spaces, leaving empty lines empty."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in rest)])
-
-
-def _is_inexact(tensor: Tensor) -> bool:
-    return tensor.is_floating_point() or tensor.is_complex()
-
-
-def _parse_to(
-    *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, tensor: Tensor | None = None
-) -> tuple[Any, Any, bool]:
-    """Tell the three forms of `to` apart; gives the device, the dtype and `non_blocking`."""
-    positional = list(args)
-    if positional and isinstance(positional[0], Tensor):
-        tensor = positional.pop(0)
-    elif positional and isinstance(positional[0], DType):
-        dtype = positional.pop(0)
-    else:
-        if positional and (positional[0] is None or isinstance(positional[0], (str, int, Device))):
-            device = positional.pop(0)
-        if positional and (positional[0] is None or isinstance(positional[0], DType)):
-            dtype = positional.pop(0)
-    if positional and isinstance(positional[0], bool):
-        non_blocking = positional.pop(0)
-    if positional:
-        raise TypeError(
-            f"to() received an invalid combination of arguments: {typename(positional[0])} is no part of "
-            "(device=None, dtype=None, non_blocking=False), (dtype, non_blocking=False) or (tensor, non_blocking=False)"
-        )
-    if tensor is not None:
-        device, dtype = tensor.device, tensor.dtype
-    return device, dtype, non_blocking

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..autograd.grad_mode import no_grad
 from ..tensor import Tensor
-from .parameter import Parameter
+from .parameter import Parameter, is_lazy
 
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["StateDictMethods", "typename"]
+__all__ = ["StateDictMethods"]
 
-
-def typename(value: object) -> str:
-    """How PyTorch's messages name the type of a value: 'int', 'torch.FloatTensor', 'package.module.Class'."""
-    if isinstance(value, Tensor):
-        return value.type()
-    kind: Any = value if hasattr(value, "__qualname__") else type(value)  # a class or a function names itself
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+_EXTRA_STATE = "_extra_state"
+_NEVER = (
+    "Reached a code path in Module.{name}_extra_state() that should never be called. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+)
+_POSITIONAL = (
+    "Positional args are being deprecated, use kwargs instead. Refer to "
+    "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details."
+)
 
 
 class _IncompatibleKeys(NamedTuple):
@@ -34,17 +37,6 @@ class _IncompatibleKeys(NamedTuple):
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
-
-
-class _StateDict(OrderedDict[str, Any]):
-    """Tensors by dotted name; `_metadata` tells the version of each module that wrote it."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._metadata: OrderedDict[str, dict[str, Any]] = OrderedDict()
-
-    def __repr__(self) -> str:
-        return repr(OrderedDict(self))
 
 
 class StateDictMethods:
@@ -64,13 +56,20 @@ class StateDictMethods:
     _load_state_dict_pre_hooks: OrderedDict[int, Any]
     _load_state_dict_post_hooks: OrderedDict[int, Any]
 
-    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Parameters and persistent buffers of this module and all below it, by dotted name.
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+        """Parameters, persistent buffers and extra states of this module and all below it, by dotted name.
 
         The tensors share memory with the module's; with `keep_vars` they are the very objects, with their gradients.
+        A mapping given as `destination` is filled and returned. Positional arguments are deprecated.
         """
+        if args:
+            warnings.warn(_POSITIONAL, FutureWarning, stacklevel=2)
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            destination = given.get("destination") if destination is None else destination
+            prefix, keep_vars = prefix or given.get("prefix", ""), keep_vars or given.get("keep_vars", False)
         if destination is None:
-            destination = _StateDict()
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -91,6 +90,19 @@ class StateDictMethods:
         """Write this module's own tensors, not those below it."""
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if self._overrides("get_extra_state"):
+            destination[prefix + _EXTRA_STATE] = self.get_extra_state()
+
+    def get_extra_state(self) -> Any:
+        """What else belongs to the module's state; a subclass that has such overrides this and `set_extra_state`."""
+        raise RuntimeError(_NEVER.format(name="get"))
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take over what `get_extra_state` gave; `load_state_dict` calls it."""
+        raise RuntimeError(_NEVER.format(name="set"))
+
+    def _overrides(self, name: str) -> bool:
+        return getattr(type(self), name) is not getattr(StateDictMethods, name)
 
     def _own_state(self) -> dict[str, Tensor]:
         persistent = {k: v for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set}
@@ -160,10 +172,18 @@ class StateDictMethods:
                     error_msgs.append(error)
             elif strict:
                 missing_keys.append(key)
+        extra = prefix + _EXTRA_STATE
+        if self._overrides("set_extra_state"):
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
         if not strict:
             return
         for key in state_dict:
-            if key.startswith(prefix):
+            if key.startswith(prefix) and key != extra:
                 name, dot, _ = key[len(prefix) :].partition(".")
                 if name not in (self._modules if dot else own_state):
                     unexpected_keys.append(key)
@@ -175,9 +195,10 @@ class StateDictMethods:
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(loaded)}"
             )
-        if tensor.dim() == 0 and tuple(loaded.shape) == (1,):
+        has_shape = not is_lazy(tensor)
+        if has_shape and tensor.dim() == 0 and tuple(loaded.shape) == (1,):
             loaded = loaded[0]  # PyTorch before 0.4 had no 0-d tensors
-        if loaded.shape != tensor.shape:
+        if has_shape and loaded.shape != tensor.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, "
                 f"the shape in current model is {tensor.shape}."

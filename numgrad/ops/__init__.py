@@ -37,7 +37,7 @@ from .contractions import (
     outer,
     tensordot,
 )
-from .counting import bincount, bucketize, corrcoef, cov, histc, isin, searchsorted
+from .counting import bincount, bucketize, corrcoef, cov, histc, histogram, isin, searchsorted, unravel_index
 from .dimensions import (
     adjoint,
     atleast_1d,
@@ -58,10 +58,23 @@ from .distances import cosine_similarity, pairwise_distance, pdist
 from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
-from .inspection import is_complex, is_floating_point, is_nonzero, is_signed, is_tensor, numel, result_type
-from .linalg import addmm, bmm, dot, matmul, mm, mv, vdot
-from .memory import clone
-from .methods import in_place
+from .inspection import (
+    get_device,
+    is_complex,
+    is_floating_point,
+    is_nonzero,
+    is_signed,
+    is_storage,
+    is_tensor,
+    numel,
+    result_type,
+    typename,
+)
+from .linalg import addmm, bilinear, bmm, dot, matmul, mm, mv, vdot
+from .memory import as_strided_, clone, detach, detach_, fill, fill_, is_same_size, resize_as_
+from .methods import copied_in_place, in_place
+from .normalization import layer_norm, native_layer_norm
+from .numerical_gradient import *
 from .older_linalg import *
 from .ordering import (
     argsort,
@@ -103,6 +116,7 @@ from .rearrangement import (
     vander,
     vstack,
 )
+from .recurrent import gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell
 from .reductions import all, any, count_nonzero, mean, nanmean, nansum, prod, sum
 from .rounding import copysign, div, floor_divide, fmod, heaviside, nextafter, remainder, round
 from .sampling import (
@@ -119,7 +133,7 @@ from .sampling import (
     randperm,
 )
 from .scans import cummax, cummin, cumprod, cumsum, cumulative_trapezoid, diff, logcumsumexp, trapezoid
-from .scattering import gather, scatter, scatter_add, scatter_reduce, take_along_dim
+from .scattering import gather, index_reduce, scatter, scatter_add, scatter_reduce, take_along_dim
 from .selecting import (
     argwhere,
     index_add,
@@ -130,6 +144,7 @@ from .selecting import (
     masked_scatter,
     masked_select,
     nonzero,
+    nonzero_static,
     put,
     take,
 )
@@ -150,9 +165,11 @@ from .shaping import (
     unsqueeze,
 )
 from .splitting import chunk, dsplit, hsplit, split, split_with_sizes, tensor_split, unbind, vsplit
-from .statistics import logsumexp, norm, std, std_mean, var, var_mean
+from .statistics import logsumexp, norm, norm_except_dim, renorm, std, std_mean, var, var_mean
 from .systems import cholesky_inverse, cholesky_solve
 from .table import FUNCTIONS
+from .view_copies import *
+from .windows import *
 
 if TYPE_CHECKING:  # the functions of the table have no names that a type checker could read
 
@@ -163,6 +180,8 @@ globals().update(FUNCTIONS)
 
 clamp_, clamp_max_, clamp_min_, clip_ = in_place(clamp), in_place(clamp_max), in_place(clamp_min), in_place(clip)
 nan_to_num_, round_, square_, xlogy_ = in_place(nan_to_num), in_place(round), in_place(square), in_place(xlogy)
+
+addmv_ = copied_in_place(addmv)
 
 divide = true_divide = div
 subtract = sub

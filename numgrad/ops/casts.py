@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import warnings
 from collections.abc import Callable
@@ -77,7 +78,7 @@ def warn_of_real_parts() -> None:
 def type(self: Any, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
     """PyTorch's name of the tensor type, `torch.FloatTensor`; with a dtype, or such a name, the tensor in it.
 
-    Raises ValueError for another name.
+    Raises ValueError for another name, TypeError for what is neither a name nor a dtype.
     """
     if dtype is None:
         return f"torch.{'cuda.' if self.is_cuda else ''}{self.dtype.tensor_name}"
@@ -85,6 +86,8 @@ def type(self: Any, dtype: Any = None, non_blocking: bool = False, *, memory_for
         wanted = _TYPE_NAMES.get(dtype)
     else:
         wanted = getattr(dtype, "dtype", dtype)  # a type such as `FloatTensor` has one
+        if not isinstance(wanted, (dtypes.dtype, builtins.type)):
+            raise TypeError("dtype must be a type, str, or dtype object")
     if not isinstance(wanted, dtypes.dtype):
         raise ValueError(f"invalid type: '{getattr(dtype, '__name__', dtype)}'")
     return to(self, wanted, memory_format=memory_format)

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..autograd.variable import CLASSES
+from ..device import device
+from ..dtype import dtype
+from ..memory_format import memory_format
 from ..operands import MIXED, Foreign
 from ..out import write_out
 from ..size import Size
@@ -38,16 +41,18 @@ def invalid_combination(
 ) -> TypeError:
     """PyTorch's error for arguments that fit none of the signatures of the function `name`."""
     kinds = [_kind(value) for value in given] + [f"{key}={_kind(value)}" for key, value in named.items()]
+    got = ", ".join(kinds) + (", " if named and not given else "")
     expected = "".join(f" * {signature}\n" for signature in signatures)
     return TypeError(
-        f"{name}() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected one of:\n{expected}"
+        f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{expected}"
     )
 
 
 def _kind(value: Any) -> str:
     if value.__class__ in CLASSES:
         return "Tensor"
-    return "torch.Size" if isinstance(value, Size) else type(value).__name__
+    kind = type(value).__name__
+    return f"torch.{kind}" if isinstance(value, (Size, dtype, device, memory_format)) else kind
 
 
 def written(name: str, found: Any, out: Any) -> Any:

@@ -1,9 +1,10 @@
-"""bincount, histc, searchsorted, bucketize, one_hot, cov, corrcoef."""
+"""bincount, histc, histogram, searchsorted, bucketize, one_hot, unravel_index, cov, corrcoef."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from .. import return_types
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..dtype import bool_, float64, int32, int64
@@ -53,6 +54,89 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0, *, out: A
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     return dispatch(counting.histc, (input,), (bins, low, high), out)
+
+
+def histogram(
+    input: Any,
+    bins: Any,
+    *,
+    range: tuple[float, float] | None = None,
+    weight: Any = None,
+    density: bool = False,
+    out: Any = None,
+) -> Any:
+    """How many items, or the sum of whose `weight`, lie in each bin; and the edges of the bins: (hist, bin_edges).
+
+    Args:
+        input: floats of any shape.
+        bins: a number of equal bins over `range` (by default from the least item to the largest), or a 1-D tensor of
+        rising edges. range: the outer edges. weight: the weight of each item, of the input's shape. density: divides by
+        the sum and the width of each bin, so that the integral is 1. out: two tensors for the results.
+
+    Raises:
+        NotImplementedError: integers.
+        RuntimeError: no bins, edges of several dimensions, a range in the wrong order.
+    """
+    check_tensor("histogram", input)
+    if input.dtype.name not in ("float32", "float64"):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_name}'")
+    edges = bins if bins.__class__ in CLASSES else _equal_bins(input, bins, range)
+    if edges.dim() != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {edges.dim()} dimensions in the bins tensor "
+            "for dimension 0"
+        )
+    count = edges.numel() - 1
+    items = input.detach().reshape(-1)
+    weights = tensor(1.0, dtype=input.dtype).expand(items.shape) if weight is None else weight.reshape(-1)
+    places = searchsorted(edges, items, right=True) - 1
+    places = places.masked_fill(items == edges[-1], count - 1)
+    inside = (places >= 0) & (places < count)
+    hist = items.new_zeros(count).index_add(0, places[inside], weights[inside].to(input.dtype))
+    if density:
+        hist = hist / (hist.sum() * (edges[1:] - edges[:-1]))
+    if out is not None:
+        hist, edges = written("histogram", hist, out[0]), written("histogram", edges, out[1])
+    return return_types.histogram(hist, edges)
+
+
+def _equal_bins(input: Any, bins: int, range: tuple[float, float] | None) -> Any:
+    from ..creation import linspace
+
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if range is not None:
+        low, high = map(float, range)
+    else:
+        low, high = (input.min().item(), input.max().item()) if input.numel() else (0.0, 1.0)
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
+        )
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return linspace(low, high, bins + 1, dtype=input.dtype)
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """The indices of each dimension, for indices of the flattened items of a shape (an int or several).
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.unravel_index(ng.tensor([3, 5]), (2, 3))
+        (tensor([1, 1]), tensor([0, 2]))
+    """
+    check_tensor("unravel_index", indices, "indices")
+    if indices.dtype.is_differentiable or indices.dtype.name == "bool":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(n < 0 for n in extents):
+        raise ValueError(f"'shape' cannot have negative values, but got {extents}")
+    found = []
+    for n in reversed(extents):
+        found.append(indices % n)
+        indices = indices // n
+    return tuple(reversed(found))
 
 
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:

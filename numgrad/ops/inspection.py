@@ -1,4 +1,4 @@
-"""Questions about tensors and dtypes: `is_tensor`, `is_complex`, `is_nonzero`, `numel`, `result_type` and such."""
+"""Questions about tensors and dtypes: `is_tensor`, `is_complex`, `numel`, `result_type`, `layout` and such."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtype as dtypes
 from ..autograd.variable import CLASSES
+from ..storage import UntypedStorage
 from .checks import check_tensor
 
 
@@ -42,6 +43,69 @@ def numel(input: Any) -> int:
     """Number of items of a tensor."""
     check_tensor("numel", input)
     return int(input._array.size)
+
+
+def get_device(input: Any) -> int:
+    """The number of a tensor's card, -1 on the CPU."""
+    check_tensor("get_device", input)
+    return -1 if input._device.type == "cpu" else int(input._device.index or 0)
+
+
+def is_storage(obj: object) -> bool:
+    """Whether an object is a storage."""
+    return isinstance(obj, UntypedStorage)
+
+
+def typename(obj: Any) -> str:
+    """How PyTorch names the type of an object: 'int', 'torch.FloatTensor', 'package.module.Class'."""
+    if is_tensor(obj):
+        return str(obj.type())
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)  # a class or a function names itself
+    return str(kind.__qualname__ if kind.__module__ in ("builtins", None) else f"{kind.__module__}.{kind.__qualname__}")
+
+
+class layout:
+    """How a tensor's items are kept: all of them, at strides. There is one, `numgrad.strided`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+    def __reduce__(self) -> str:
+        return "strided"
+
+
+strided = layout()
+
+PROPERTIES: dict[str, Any] = {  # of every tensor, about what there is none of but in PyTorch
+    "layout": strided,
+    "name": None,
+    "volatile": False,
+    "is_meta": False,
+    **dict.fromkeys(("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn"), False),
+    **dict.fromkeys(("is_xla", "is_xpu", "is_mps", "is_ipu", "is_mtia", "is_maia", "is_vulkan"), False),
+}
+
+
+def is_pinned(self: Any, device: Any = None) -> bool:
+    """Whether the memory is locked for copies to a device: never."""
+    return False
+
+
+def is_shared(self: Any) -> bool:
+    """Whether other processes share the memory: those of a device do, as in PyTorch; the CPU's are this process's own."""
+    return bool(self.is_cuda)
+
+
+def dense_dim(self: Any) -> int:
+    """Number of dimensions."""
+    return int(self.dim())
+
+
+def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool = True) -> Any:
+    """The tensor itself: there are no sparse ones."""
+    return self if dtype is None else self.to(dtype)
 
 
 def result_type(*args: Any, **named: Any) -> dtypes.dtype:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
@@ -11,7 +11,7 @@ from ..kernels import linalg as kernels
 from ..kernels import views
 from ..operands import broadcast_shapes
 from ..out import write_out
-from .checks import check_tensors
+from .checks import check_tensor, check_tensors
 from .shaping import expanded_size, fresh_view
 
 
@@ -60,7 +60,9 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1
             raise RuntimeError(
                 f"self and mat2 must have the same dtype, but got {input.dtype.scalar_name} and {mat2.dtype.scalar_name}"
             )
-        _check_dtypes(mat1, mat2)
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {mat1.dtype.scalar_name} and {mat2.dtype.scalar_name}"
+        )
     if input._array.shape != (b[1],):
         expanded_size(input, (a[0], b[1]))  # for its errors
     if dtype.kind == "b":
@@ -185,13 +187,66 @@ def _batched(input: Any, other: Any) -> Any:
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """`input @ weight.T + bias` with weight (out_features, in_features): the dense layer."""
+    """`input @ weight.T + bias` over the last dimension, with weight (out_features, in_features): the dense layer.
+
+    Weight may be a vector, which gives one feature without a dimension. Raises RuntimeError for shapes that do not fit and
+    for two dtypes.
+    """
     if input.__class__ not in CLASSES or weight.__class__ not in CLASSES:
         check_tensors("linear", input=input, weight=weight)
-    if bias is not None and len(input._array.shape) == 2:
+    shape, width = input._array.shape, weight._array.shape
+    if bias is None:
+        return matmul(input, weight.t()) if shape else _refuse_numbers(len(width))
+    if bias.__class__ not in CLASSES:
+        check_tensor("linear", bias, "bias", 3)
+    if len(shape) == 2:
         return addmm(bias, input, weight.t())
-    if bias is not None and input.dim() != 2 and input.dim():
-        rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
-        return addmm(bias, rows, weight.t()).view(*input.shape[:-1], weight.shape[0])
-    out = matmul(input, weight.t())
+    if len(width) == 2 and len(bias._array.shape) == 1 and shape:
+        rows = input.reshape(math.prod(shape[:-1]), shape[-1])
+        return addmm(bias, rows, weight.t()).view(*shape[:-1], width[0])
+    return matmul(input, weight.t()) + bias if shape else _refuse_numbers(len(width))
+
+
+def _refuse_numbers(rank: int) -> NoReturn:
+    raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are 0D and {rank}D")
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """`input1 @ weight[k] @ input2 + bias[k]` for every output feature k, over the last dimensions.
+
+    Weight has the shape (out_features, in1_features, in2_features); the inputs agree in all dimensions but the last.
+    Raises RuntimeError for shapes that do not fit and for different dtypes.
+    """
+    check_tensors("bilinear", input1=input1, input2=input2, weight=weight)
+    if bias is not None:
+        check_tensor("bilinear", bias, "bias", 4)
+    _check_bilinear(input1, input2, weight, bias)
+    outputs, first, second = weight.shape
+    batch = input1.shape[:-1]
+    rows = math.prod(batch)
+    left = input1.reshape(rows, first) @ weight.transpose(0, 1).reshape(first, outputs * second)
+    right = input2.reshape(rows, 1, second)
+    out = (left.view(rows, outputs, second) * right).sum(-1).view(*batch, outputs)
     return out if bias is None else out + bias
+
+
+def _check_bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> None:
+    name = "bilinear()"
+    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    if len({x.dtype for x in given.values()}) > 1:
+        kinds = ", ".join(f"{key}: {x.dtype.c_name}" for key, x in given.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {kinds}")
+    if input1.dim() != input2.dim():
+        raise RuntimeError(f"{name}: input dimensions do not match: got {input1.dim()} and {input2.dim()}")
+    for d, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if a != b:
+            raise RuntimeError(f"{name}: input batch dimensions do not match at dim {d}: got {a} and {b}")
+    for position, (key, x) in enumerate((("input1", input1), ("input2", input2)), 1):
+        if x.size(-1) != weight.size(position):
+            raise RuntimeError(
+                f"{name}: {key} size does not match weight size: got {x.size(-1)} but expected {weight.size(position)}"
+            )
+    if bias is not None and bias.size(0) != weight.size(0):
+        raise RuntimeError(
+            f"{name}: bias size does not match weight size: got {bias.size(0)} but expected {weight.size(0)}"
+        )

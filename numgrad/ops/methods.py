@@ -23,6 +23,7 @@ from . import (
     factories,
     in_place_draws,
     indexing,
+    inspection,
     linalg,
     memory,
     older_linalg,
@@ -39,6 +40,7 @@ from . import (
     splitting,
     statistics,
     systems,
+    view_copies,
 )
 from .table import bind_methods
 
@@ -97,6 +99,15 @@ FUNCTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
             "is_contiguous",
         ),
     ),
+    (memory, ("fill_diagonal_", "new", "resize", "resize_as", "apply_", "map_", "new_empty_strided", "share_memory_")),
+    (memory, ("pin_memory", "storage", "as_subclass")),
+    (inspection, ("get_device", "is_nonzero", "is_pinned", "is_shared", "dense_dim", "to_dense")),
+    (scattering, ("index_reduce", "index_reduce_")),
+    (selecting, ("nonzero_static",)),
+    (counting, ("histogram",)),
+    (statistics, ("renorm",)),
+    (view_copies, ("select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter")),
+    (view_copies, ("narrow_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes")),
     (dimensions, ("unflatten", "broadcast_to")),
     (shaping, ("flatten", "select", "narrow", "as_strided", "sum_to_size")),
 )
@@ -112,6 +123,7 @@ COPIED: tuple[tuple[Any, tuple[str, ...]], ...] = (  # copied to the tensor by `
     (rounding, ("nextafter",)),
     (contractions, ("addmv", "addr", "baddbmm", "addbmm")),
     (linalg, ("addmm",)),
+    (statistics, ("renorm",)),
 )
 ALIASES = {"true_divide": "div", "divide": "div"}
 
@@ -135,6 +147,10 @@ def bind(cls: Any) -> None:
         setattr(cls, method.__name__, method)
     cls.real = property(complex_numbers.real, _set_real)
     cls.imag = property(complex_numbers.imag, _set_imag)
+    for name, value in inspection.PROPERTIES.items():
+        setattr(cls, name, value)
+    cls.is_cpu = property(lambda self: self._device.type == "cpu")
+    cls.const_data_ptr = cls.data_ptr
     for name in ("T", "mT", "mH", "H"):
         setattr(cls, name, property(getattr(dimensions, name)))
     for name, cast in casts.METHODS.items():

@@ -8,7 +8,7 @@ from typing import Any
 from .. import dtype as dtypes
 from ..autograd.variable import CLASSES
 from ..creation import as_dtype, in_layout_of, sizes
-from ..device import CPU, device
+from ..device import default, device
 from ..dispatch import dispatch
 from ..kernels import draws as kernels
 from ..operands import broadcast_shapes
@@ -74,8 +74,10 @@ def rand(
     generator: Any = None,
     out: Any = None,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """Numbers drawn evenly from [0, 1): `rand(2, 3)` or `rand((2, 3))`.
 
@@ -90,8 +92,10 @@ def randn(
     generator: Any = None,
     out: Any = None,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """Numbers drawn from the normal distribution of mean 0 and variance 1; complex ones have parts of variance 1/2.
 
@@ -110,14 +114,28 @@ def _drawn_like(name: str, kind: str, input: Any, generator: Any, dtype: Any, de
 
 
 def rand_like(
-    input: Any, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    input: Any,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """`rand` with the shape, layout, dtype and device of `input`."""
     return _drawn_like("rand_like", "uniform", input, generator, dtype, device, requires_grad)
 
 
 def randn_like(
-    input: Any, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    input: Any,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """`randn` with the shape, layout, dtype and device of `input`."""
     return _drawn_like("randn_like", "normal", input, generator, dtype, device, requires_grad)
@@ -140,8 +158,10 @@ def normal(
     generator: Any = None,
     out: Any = None,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """Numbers drawn from normal distributions: of each mean and std of tensors (broadcast), or of two numbers and a size.
 
@@ -222,8 +242,10 @@ def randint(
     generator: Any = None,
     out: Any = None,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """Integers drawn evenly from [low, high): `randint(high, size)` or `randint(low, high, size)`, int64 by default.
 
@@ -276,8 +298,10 @@ def randint_like(
     *,
     generator: Any = None,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """`randint` with the shape, layout, dtype and device of `input`: `randint_like(x, high)` or `(x, low, high)`."""
     check_tensor("randint_like", input)
@@ -297,8 +321,10 @@ def randperm(
     generator: Any = None,
     out: Any = None,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """The integers from 0 to n - 1 in random order, int64 by default.
 
@@ -312,7 +338,7 @@ def randperm(
         raise NotImplementedError(f"\"randperm\" not implemented for '{wanted.scalar_name}'")
     if count and count - 1 > kernels.integer_range(wanted.numpy)[1]:
         raise RuntimeError(f"value cannot be converted to type {wanted.name}_t without overflow")
-    target = CPU if device is None else _device(device).concrete()
+    target = default.device if device is None else _device(device).concrete()
     positions = kernels.positions("integers", dtypes.int64.numpy, count)
     stream = chosen(generator, target, "randperm").advance(positions)
     return dispatch(kernels.permutation, (), (count, wanted.name, *stream, target), out)._mark_leaf(requires_grad)

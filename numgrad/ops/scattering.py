@@ -13,6 +13,7 @@ from ..operands import broadcast_shapes
 from ..out import check_out_apart
 from .checks import check_tensor
 from .dims import wrap_dim
+from .selecting import check_slices
 from .shaping import expand, reshape
 
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
@@ -203,6 +204,39 @@ def _scatter_reduce(
             f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{input.dtype.scalar_name}'"
         )
     return dispatch(kernels.scatter_reduce, (input, index, src), (d, reduce, include_self), out)
+
+
+def index_reduce(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True, out: Any = None
+) -> Any:
+    """`input` with slices of `source` combined into it at the indices of a vector: `scatter_reduce` of whole slices.
+
+    `reduce` is "prod", "mean", "amax" or "amin". Raises as `index_add`.
+    """
+    return _index_reduce("index_reduce", input, dim, index, source, reduce, include_self, out)
+
+
+def index_reduce_(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """`index_reduce` in place."""
+    return _index_reduce("index_reduce_", input, dim, index, source, reduce, include_self, input)
+
+
+def _index_reduce(
+    name: str, input: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, out: Any
+) -> Any:
+    d = check_slices(name, "index_reduce_", input, dim, index, source)
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    extent = input.shape[d] if input.dim() else 1
+    if index.numel() and not bool(((index >= 0) & (index < extent)).all()):
+        raise IndexError("index out of range in self")
+    if not input.dim():
+        index, source = index.reshape(()), source.reshape(())
+    else:
+        shape = [1] * source.dim()
+        shape[d] = index.numel()
+        index = expand(reshape(index.long(), shape), tuple(source.shape))
+    return dispatch(kernels.scatter_reduce, (input, index, source), (d, reduce, include_self), out)
 
 
 def take_along_dim(input: Any, indices: Any, dim: int | None = None, *, out: Any = None) -> Any:

@@ -13,7 +13,7 @@ from ..kernels.array import contiguous_strides
 from ..memory_format import lay_out
 from ..operands import broadcast_shapes
 from ..out import check_out_apart
-from .checks import check_tensor
+from .checks import check_tensor, written
 from .dims import wrap_dim
 from .shaping import expand
 from .splitting import unbind
@@ -54,6 +54,17 @@ def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Any:
     return dispatch(kernels.index_select, (input, index), (d,), out)
 
 
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Any = None) -> Any:
+    """`nonzero` with `size` rows: cut off, or filled up with rows of `fill_value`."""
+    check_tensor("nonzero_static", input)
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = nonzero(input)[:size]
+    filled = found.new_full((size, input.dim()), fill_value)
+    filled[: found.shape[0]] = found
+    return written("nonzero_static", filled, out)
+
+
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1, out: Any = None) -> Any:
     """`input` with `alpha` times the slices of `source` added at the indices of a vector; at equal ones all of them.
 
@@ -73,7 +84,8 @@ def index_add_(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 
     return _index_add("index_add_", input, dim, index, source, alpha, input)
 
 
-def _index_add(name: str, input: Any, dim: int, index: Any, source: Any, alpha: Any, out: Any) -> Any:
+def check_slices(name: str, method: str, input: Any, dim: int, index: Any, source: Any) -> int:
+    """Check that `source` has a slice along `dim` for each index of a vector; returns the dimension, wrapped."""
     check_tensor(name, input)
     check_tensor(name, index, "index", 3)
     check_tensor(name, source, "source", 3)
@@ -81,20 +93,20 @@ def _index_add(name: str, input: Any, dim: int, index: Any, source: Any, alpha: 
     count, kind = index.numel(), index.dtype
     if index.dim() > 1:
         raise IndexError(
-            f"index_add_(): Index is supposed to be a vector, but got dim: {index.dim()} with type: {kind.scalar_name} "
+            f"{method}(): Index is supposed to be a vector, but got dim: {index.dim()} with type: {kind.scalar_name} "
             f"and size: {list(index.shape)}"
         )
     if kind.name not in ("int64", "int32"):
-        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {kind.scalar_name}")
+        raise RuntimeError(f"{method}(): Expected dtype int32/int64 for index but got: {kind.scalar_name}")
     if source.dtype is not input.dtype:
         raise RuntimeError(
-            f"index_add_(): self ({input.dtype.scalar_name}) and source ({source.dtype.scalar_name}) must have the same "
+            f"{method}(): self ({input.dtype.scalar_name}) and source ({source.dtype.scalar_name}) must have the same "
             "scalar type"
         )
     given = source._array.shape[d] if source.dim() > d else source.numel()
     if count != given:
         raise RuntimeError(
-            f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({given}), for dim: {d}"
+            f"{method}(): Number of indices ({count}) should be equal to source.size(dim): ({given}), for dim: {d}"
         )
     own, other = list(input._array.shape), list(source._array.shape)
     if own[:d] + own[d + 1 :] != other[:d] + other[d + 1 :]:
@@ -102,6 +114,11 @@ def _index_add(name: str, input: Any, dim: int, index: Any, source: Any, alpha: 
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{own} source.shape = {other}"
         )
+    return d
+
+
+def _index_add(name: str, input: Any, dim: int, index: Any, source: Any, alpha: Any, out: Any) -> Any:
+    d = check_slices(name, "index_add_", input, dim, index, source)
     input._check_number(alpha)
     return dispatch(kernels.index_add, (input, index, source), (d, alpha), out)
 

@@ -10,8 +10,8 @@ from ..dispatch import dispatch
 from ..dtype import get_default_dtype
 from ..kernels import statistics
 from .arithmetic import where
-from .checks import check_bool, check_tensor
-from .dims import reduced_dims
+from .checks import check_bool, check_tensor, written
+from .dims import reduced_dims, wrap_dim
 from .reductions import resolve
 
 
@@ -154,6 +154,31 @@ def _moment(
             stacklevel=3,
         )
     return dims, correction, keepdim
+
+
+def renorm(input: Any, p: float, dim: int, maxnorm: float, *, out: Any = None) -> Any:
+    """`input` with each slice along `dim` scaled down to a `p`-norm of `maxnorm`, where it is larger.
+
+    Raises RuntimeError for a norm that is not positive, a negative `maxnorm`, and fewer than two dimensions.
+    """
+    check_tensor("renorm", input)
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
+    kept = wrap_dim(dim, input.dim())
+    size = norm(input, p, tuple(d for d in range(input.dim()) if d != kept), keepdim=True)
+    scale = where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+    return written("renorm", input * scale, out)
+
+
+def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+    """The norms of the slices along a dimension (-1: of everything), with as many dimensions as `v`; for weight_norm."""
+    if dim == -1:
+        return norm(v, pow)
+    return norm(v, pow, tuple(d for d in range(v.dim()) if d != wrap_dim(dim, v.dim())), keepdim=True)
 
 
 def norm(

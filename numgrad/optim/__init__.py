@@ -1,7 +1,43 @@
 """Optimizers: what turns gradients into steps of the parameters."""
 
-from .adam import Adam, AdamW
-from .optimizer import Optimizer
-from .sgd import SGD
+from importlib import import_module
+from typing import Any
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
+from . import lr_scheduler
+from .adadelta import Adadelta
+from .adagrad import Adagrad
+from .adam import Adam
+from .adamax import Adamax
+from .adamw import AdamW
+from .asgd import ASGD
+from .nadam import NAdam
+from .optimizer import Optimizer
+from .radam import RAdam
+from .rmsprop import RMSprop
+from .rprop import Rprop
+from .sgd import SGD
+from .sparse_adam import SparseAdam
+
+__all__ = [
+    "ASGD",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SparseAdam",
+    "lr_scheduler",
+    "swa_utils",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "swa_utils":  # it needs nn
+        return import_module(f"{__name__}.swa_utils")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

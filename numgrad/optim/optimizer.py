@@ -10,20 +10,31 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any
 
-from ..autograd.grad_mode import enable_grad, no_grad
-from ..nn.state_dict import typename
+from ..dtype import float32
+from ..ops.inspection import typename
 from ..tensor import Tensor
+from .hooks import Hooked, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
 Params = Iterable[Any]  # of tensors, of (name, tensor) pairs, or of groups: dicts with "params" and options
 Group = dict[str, Any]
 StateDict = dict[str, Any]
 
 
-class Optimizer:
+class _Required:
+    """What stands in the defaults for an option that every group has to give itself."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer(Hooked):
     """Base class of the optimizers.
 
     Attributes:
@@ -31,19 +42,20 @@ class Optimizer:
         state: what the optimizer keeps for each parameter, by parameter.
         defaults: the options of a group that gives none of its own.
 
-    A new optimizer gives its options to `__init__` and overrides `_update_group`, or, as in PyTorch, `step`.
+    A new optimizer gives its options to `__init__` and overrides `step`.
 
     Raises:
-        ValueError: no parameters at all, a parameter in two groups, or a tensor that is the result of an op.
+        ValueError: no parameters at all, a parameter in two groups, a tensor that is the result of an op, or a group
+            without an option that is `required`.
         TypeError: something that is no tensor, or a single tensor in place of a list.
     """
 
-    _later_options: ClassVar[dict[str, Any]] = {}  # what groups of older state dicts may lack
     state: defaultdict[Any, dict[str, Any]]
     param_groups: list[Group]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
+        self._reset_hooks()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -66,17 +78,6 @@ class Optimizer:
         Args:
             closure: evaluates the model anew, with gradients; its loss is returned.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        with no_grad():
-            for group in self.param_groups:
-                self._update_group(group)
-        return loss
-
-    def _update_group(self, group: Group) -> None:
-        """Update the parameters of one group. Runs without recording."""
         raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -100,6 +101,8 @@ class Optimizer:
         for param in param_group["params"]:
             self._check_param(param)
         for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         own = {id(p) for p in param_group["params"]}
         if len(own) != len(param_group["params"]):
@@ -121,7 +124,7 @@ class Optimizer:
     def _check_param(self, param: Any) -> None:
         if not isinstance(param, Tensor):
             raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(param)}")
-        if not (param.is_leaf or param.retains_grad):
+        if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
             raise ValueError("can't optimize a non-leaf Tensor")
 
     # ------------------------------------------------------------------------------------------ saving
@@ -130,6 +133,8 @@ class Optimizer:
 
         The tensors in it are the optimizer's own: copy them to keep them as they are.
         """
+        for before in self._state_dict_pre_hooks.values():
+            before(self)
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             start = len(numbers)
@@ -137,13 +142,21 @@ class Optimizer:
                 numbers.setdefault(id(param), i)
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
-        return {"state": state, "param_groups": [_params_last(group) for group in groups]}
+        state_dict = {"state": state, "param_groups": [_params_last(group) for group in groups]}
+        for after in self._state_dict_post_hooks.values():
+            changed = after(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        return state_dict
 
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Continue from what `state_dict` returned, for parameters of equal number, order and shapes.
 
         Raises ValueError when groups or state do not fit.
         """
+        state_dict = state_dict.copy()
+        for before in self._load_state_dict_pre_hooks.values():
+            changed = before(self, state_dict)
+            state_dict = state_dict if changed is None else changed
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
         _check_sizes(groups, saved)
         params = {
@@ -154,7 +167,7 @@ class Optimizer:
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in params:
-                state[params[key]] = _fitted(value, params[key], key)
+                state[params[key]] = self._fitted(value, params[key], key)
             else:
                 state[key] = value
         for group, new in zip(groups, saved, strict=True):
@@ -162,15 +175,35 @@ class Optimizer:
             if "param_names" in group:
                 new.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
+        for after in self._load_state_dict_post_hooks.values():
+            after(self)
+
+    def _fitted(self, value: Any, param: Any, number: Any, name: str = "") -> Any:
+        """A copy of saved state with its tensors in the parameter's dtype and on its device.
+
+        A step count keeps its own dtype and device, unless the group's options `capturable` or `fused` say otherwise.
+        """
+        if isinstance(value, Tensor):
+            if name != "step":
+                dtype = param.dtype if param.is_floating_point() else None
+                return value.detach().to(device=param.device, dtype=dtype, copy=True)
+            group = next(group for group in self.param_groups if any(p is param for p in group["params"]))
+            if group.get("capturable") or group.get("fused"):
+                return value.detach().to(device=param.device, dtype=float32, copy=True)
+            return value.detach().clone()
+        if isinstance(value, dict):
+            return {key: self._fitted(item, param, number, key) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._fitted(item, param, number) for item in value)
+        return value
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for group in self.param_groups:
-            for name, value in self._later_options.items():
-                group.setdefault(name, value)
+        if "_step_pre_hooks" not in self.__dict__:  # a copy, or one from a pickle
+            self._reset_hooks()
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -178,25 +211,6 @@ class Optimizer:
             options = "".join(f"    {name}: {group[name]}\n" for name in sorted(group) if name != "params")
             text += f"\nParameter Group {i}\n{options}"
         return text + ")"
-
-
-def check_hyperparameter_tensor(name: str, value: Any) -> None:
-    """Raise ValueError, with PyTorch's text, for an option given as a tensor of several items."""
-    if isinstance(value, Tensor) and value.numel() != 1:
-        raise ValueError(f"Tensor {name} must be 1-element")
-
-
-def check_implementation_flags(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
-    """Check the flags by which PyTorch chooses among its implementations. Here there is one, always fused.
-
-    Raises RuntimeError for a contradiction, with PyTorch's text, and NotImplementedError for `differentiable=True`.
-    """
-    if fused and differentiable:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    if differentiable:
-        raise NotImplementedError("differentiable=True is not implemented: a step is never recorded")
 
 
 def _clear(grad: Any) -> None:
@@ -248,26 +262,3 @@ def _check_sizes(groups: list[Group], saved: list[Group]) -> None:
         if "param_names" in new:
             error.add_note(f"those of the state dict are {', '.join(new['param_names'])}")
         raise error
-
-
-def _fitted(value: Any, param: Any, number: Any, name: str = "state") -> Any:
-    """A copy of saved state with its tensors in the parameter's dtype and on its device.
-
-    A step count keeps its own dtype and device. Raises ValueError for another shape than the parameter's: a step reads
-    state and parameter side by side.
-    """
-    if isinstance(value, Tensor):
-        if name == "step":
-            return value.detach().clone()
-        if value.dim() and value.shape != param.shape:
-            raise ValueError(
-                f"loaded state dict has '{name}' of shape {value.shape} for parameter {number}, which has shape "
-                f"{param.shape}: it was saved by the optimizer of another model"
-            )
-        dtype = param.dtype if param.is_floating_point() else None
-        return value.detach().to(device=param.device, dtype=dtype, copy=True)
-    if isinstance(value, dict):
-        return {key: _fitted(item, param, number, key) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_fitted(item, param, number) for item in value)
-    return value

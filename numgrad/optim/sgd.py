@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..creation import empty_like
-from ..dispatch import dispatch
+from ..creation import zeros_like
 from ..kernels.optimizers import sgd_momentum_step, sgd_step
-from .optimizer import Group, Optimizer, Params, check_hyperparameter_tensor, check_implementation_flags
+from ..tensor import Tensor
+from .fused import FusedOptimizer, Rule, State, check_fused, sign
+from .optimizer import Group, Params
 
 __all__ = ["SGD"]
 
 
-class SGD(Optimizer):
+class SGD(FusedOptimizer):
     """Gradient descent, `param -= lr * g`.
 
     With momentum, `buffer = momentum * buffer + (1 - dampening) * g` stands in place of g; the first buffer is g
     itself. With `nesterov`, `g + momentum * buffer` does. `weight_decay` adds `weight_decay * param` to the gradient,
-    `maximize` climbs. `foreach` and `fused` choose nothing: each parameter is updated by one fused loop.
+    `maximize` climbs. `foreach` and `fused` choose nothing: the loop is always fused.
 
     Source: I. Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013), in the form
     of PyTorch.
@@ -32,6 +33,7 @@ class SGD(Optimizer):
     Raises ValueError for a negative option, and for `nesterov` without momentum or with dampening.
     """
 
+    _counters: ClassVar[dict[str, float]] = {}
     _later_options: ClassVar[dict[str, Any]] = {
         "nesterov": False,
         "maximize": False,
@@ -54,7 +56,8 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_hyperparameter_tensor("lr", lr)
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
         if lr < 0.0:
             raise ValueError(f"Invalid learning rate: {lr}")
         if momentum < 0.0:
@@ -75,23 +78,22 @@ class SGD(Optimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-        check_implementation_flags(foreach, fused, differentiable)
+        check_fused(foreach, fused, differentiable)
 
-    def _update_group(self, group: Group) -> None:
-        momentum = float(group["momentum"])
-        lr, weight_decay, maximize = float(group["lr"]), float(group["weight_decay"]), bool(group["maximize"])
-        if not momentum:
-            for param in group["params"]:
-                if (grad := param.grad) is not None:
-                    dispatch(sgd_step, (param, grad), (lr, weight_decay, maximize))
-            return
-        options = (lr, momentum, float(group["dampening"]), weight_decay, bool(group["nesterov"]), maximize)
-        for param in group["params"]:
-            if (grad := param.grad) is None:
-                continue
-            state = self.state[param]
-            buffer = state.get("momentum_buffer")
-            first = buffer is None
-            if first:
-                buffer = state["momentum_buffer"] = empty_like(param)
-            dispatch(sgd_momentum_step, (param, grad, buffer), (*options, first))
+    def _rule(self, group: Group) -> Rule:
+        return (sgd_momentum_step, ("momentum_buffer",)) if group["momentum"] != 0 else (sgd_step, ())
+
+    def _prepared(self, group: Group, param: Any, state: State) -> bool:
+        """Whether this is the first step, which makes the buffer."""
+        if group["momentum"] == 0 or state.get("momentum_buffer") is not None:
+            return False
+        state["momentum_buffer"] = zeros_like(param)
+        return True
+
+    def _numbers(self, group: Group, first: bool) -> tuple[Any, ...]:
+        plain = (group["lr"], group["weight_decay"], sign(group))
+        momentum = group["momentum"]
+        if momentum == 0:
+            return plain
+        keep, fresh = (0.0, 1.0) if first else (momentum, 1 - group["dampening"])
+        return (*plain, keep, fresh, momentum if group["nesterov"] else 0.0)

@@ -1,5 +1,19 @@
 """Tools for modules."""
 
-from . import stateless
+from . import rnn, stateless
+from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from .convert_parameters import parameters_to_vector, vector_to_parameters
+from .skip_init import skip_init
 
-__all__ = ["stateless"]
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "rnn",
+    "skip_init",
+    "stateless",
+    "vector_to_parameters",
+]

@@ -1,0 +1,151 @@
+"""Views that are copies: `permute_copy` and such, and `select_scatter` and such, which write into a copy of the base.
+
+The first give what the view of that name shows, in memory of its own. The second give the base with one view of it replaced:
+the gradient of the base is 0 there, and the source's is what the view of the gradient shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import complex_numbers, dimensions, shaping, splitting
+from .checks import check_tensor, written
+
+__all__ = [
+    "alias_copy",
+    "as_strided_copy",
+    "as_strided_scatter",
+    "detach_copy",
+    "diagonal_copy",
+    "diagonal_scatter",
+    "expand_copy",
+    "narrow_copy",
+    "permute_copy",
+    "select_copy",
+    "select_scatter",
+    "slice_copy",
+    "slice_scatter",
+    "split_copy",
+    "split_with_sizes_copy",
+    "squeeze_copy",
+    "t_copy",
+    "transpose_copy",
+    "unbind_copy",
+    "unfold_copy",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+    "unsqueeze_copy",
+    "view_as_complex_copy",
+    "view_as_real_copy",
+    "view_copy",
+]
+
+
+def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function that copies what a view shows."""
+
+    def copy(input: Any, *args: Any, out: Any = None, **options: Any) -> Any:
+        check_tensor(name, input)
+        return written(name, view(input, *args, **options).clone(), out)
+
+    copy.__name__ = copy.__qualname__ = name
+    copy.__doc__ = f"A copy of what `{name.removesuffix('_copy')}` shows."
+    return copy
+
+
+def _copying_all(split: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function that copies each of several views."""
+
+    def copies(input: Any, *args: Any, out: Any = None, **options: Any) -> Any:
+        check_tensor(name, input)
+        parts = [x.clone() for x in split(input, *args, **options)]
+        if out is None:
+            return tuple(parts)
+        for part, target in zip(parts, out, strict=True):
+            written(name, part, target)
+        return None
+
+    copies.__name__ = copies.__qualname__ = name
+    copies.__doc__ = f"Copies of what `{name.removesuffix('_copy').removeprefix('unsafe_')}` shows."
+    return copies
+
+
+def _sliced(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    return input[(slice(None),) * (dim % max(input.dim(), 1)) + (slice(start, end, step),)]
+
+
+alias_copy = _copying(lambda x: x, "alias_copy")
+as_strided_copy = _copying(shaping.as_strided, "as_strided_copy")
+detach_copy = _copying(lambda x: x.detach(), "detach_copy")
+diagonal_copy = _copying(dimensions.diagonal, "diagonal_copy")
+expand_copy = _copying(shaping.expand, "expand_copy")
+narrow_copy = _copying(shaping.narrow, "narrow_copy")
+permute_copy = _copying(shaping.permute, "permute_copy")
+select_copy = _copying(shaping.select, "select_copy")
+slice_copy = _copying(_sliced, "slice_copy")
+squeeze_copy = _copying(shaping.squeeze, "squeeze_copy")
+t_copy = _copying(shaping.t, "t_copy")
+transpose_copy = _copying(shaping.transpose, "transpose_copy")
+unfold_copy = _copying(dimensions.unfold, "unfold_copy")
+unsqueeze_copy = _copying(shaping.unsqueeze, "unsqueeze_copy")
+view_as_complex_copy = _copying(complex_numbers.view_as_complex, "view_as_complex_copy")
+view_as_real_copy = _copying(complex_numbers.view_as_real, "view_as_real_copy")
+view_copy = _copying(shaping.view, "view_copy")
+
+split_copy = _copying_all(splitting.split, "split_copy")
+split_with_sizes_copy = _copying_all(splitting.split_with_sizes, "split_with_sizes_copy")
+unbind_copy = _copying_all(splitting.unbind, "unbind_copy")
+unsafe_chunk = _copying_all(splitting.chunk, "unsafe_chunk")
+unsafe_split = _copying_all(splitting.split, "unsafe_split")
+unsafe_split_with_sizes = _copying_all(splitting.split_with_sizes, "unsafe_split_with_sizes")
+
+
+# ---------------------------------------------------------------------------------------------------- scatter
+def _scattered(name: str, input: Any, src: Any, view: Callable[[Any], Any], out: Any) -> Any:
+    """A copy of `input` whose view holds `src`. Raises RuntimeError for another shape than the view's."""
+    check_tensor(name, input)
+    check_tensor(name, src, "src", 2)
+    found = input.clone()
+    target = view(found)
+    if tuple(target.shape) != tuple(src.shape):
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
+            f"slice size = {list(target.shape)}"
+        )
+    target.copy_(src)
+    return written(name, found, out)
+
+
+def select_scatter(input: Any, src: Any, dim: int, index: int, *, out: Any = None) -> Any:
+    """`input` with `src` in place of `input.select(dim, index)`."""
+    return _scattered("select_scatter", input, src, lambda x: shaping.select(x, dim, index), out)
+
+
+def slice_scatter(
+    input: Any,
+    src: Any,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Any = None,
+) -> Any:
+    """`input` with `src` in place of the slice `start:end:step` of a dimension."""
+    return _scattered("slice_scatter", input, src, lambda x: _sliced(x, dim, start, end, step), out)
+
+
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Any = None) -> Any:
+    """`input` with `src` in place of its diagonal."""
+    return _scattered("diagonal_scatter", input, src, lambda x: dimensions.diagonal(x, offset, dim1, dim2), out)
+
+
+def as_strided_scatter(
+    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None, *, out: Any = None
+) -> Any:
+    """`input` with `src` in place of its `as_strided` view."""
+    return _scattered(
+        "as_strided_scatter", input, src, lambda x: shaping.as_strided(x, size, stride, storage_offset), out
+    )
