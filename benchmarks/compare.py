@@ -88,6 +88,30 @@ def digits_network(library: Any) -> Step:
     return step
 
 
+def lorenz_fit(library: Any) -> Step:
+    """Lorenz's equations through 50 steps of Runge and Kutta's method, and the gradient of a fit by their parameters."""
+    sigma, rho, beta = (library.tensor(value, requires_grad=True) for value in (9.0, 27.0, 2.5))
+    library.manual_seed(0)
+    start, measured, dt = library.randn(3), library.randn(3), 0.01
+
+    def velocity(state: Any) -> Any:
+        x, y, z = state.unbind(-1)
+        return library.stack([sigma * (y - x), x * (rho - z) - y, x * y - beta * z], -1)
+
+    def step() -> None:
+        sigma.grad = rho.grad = beta.grad = None
+        state = start
+        for _ in range(50):
+            k1 = velocity(state)
+            k2 = velocity(state + dt / 2 * k1)
+            k3 = velocity(state + dt / 2 * k2)
+            k4 = velocity(state + dt * k3)
+            state = state + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        library.nn.functional.mse_loss(state, measured).backward()
+
+    return step
+
+
 def mnist_network(library: Any) -> Step:
     """One training step of a 784-256-128-10 network on a batch of 128: ReLU, cross entropy, SGD."""
     nn = library.nn
@@ -193,6 +217,7 @@ CASES = [
     Case("chain, factor with gradient", lambda library: chain(library, True), at_most=0.8),
     Case("tiny MLP step", tiny_network, at_most=0.8),
     Case("digits MLP step", digits_network),
+    Case("Lorenz, 50 RK4 steps", lorenz_fit, at_most=0.8, on_threads=(2,)),
     Case("MNIST MLP step", mnist_network, 1.0, (2,)),
     *(
         Case(f"{name} 2^20", lambda library, name=name: elementwise(library, name, 2**20), at_most=0.5)

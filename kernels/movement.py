@@ -208,7 +208,8 @@ def stack(*tensors, dim=0):
 
 @stack.kernel("cpu")
 def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    return np.ascontiguousarray(np.stack(tensors, dim))
+    index = (*[slice(None)] * dim, None)
+    return np.concatenate([x[index] for x in tensors], dim)  # as np.stack does it, without its questions
 
 
 @stack.kernel("cuda")
@@ -223,8 +224,14 @@ def _(tensors: Sequence[Array], dim: int) -> Array:
 
 
 @stack.grad("tensors")
-def _(g, tensors_shape, dim):
-    return [g.select(dim, i) for i in range(len(tensors_shape))]
+def _(g, dim):
+    return g.unbind(dim)
+
+
+@stack.grad_of_arrays
+def _(g: Array, dim: int) -> list[Array]:
+    shape, strides = g.shape[:dim] + g.shape[dim + 1 :], g.strides[:dim] + g.strides[dim + 1 :]
+    return [g.view(shape, strides, g.offset + i * g.strides[dim]) for i in range(g.shape[dim])]
 
 
 # ---------------------------------------------------------------------------------------------------- of views

@@ -1,5 +1,9 @@
 """Optimizers: what turns gradients into steps of the parameters."""
 
+from importlib import import_module
+from typing import Any
+
+from . import lr_scheduler
 from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam
@@ -28,4 +32,12 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "SparseAdam",
+    "lr_scheduler",
+    "swa_utils",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "swa_utils":  # it needs nn
+        return import_module(f"{__name__}.swa_utils")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
