@@ -70,5 +70,6 @@ def test_classes_live_where_pytorch_keeps_them() -> None:
     assert nn.Linear.__module__ == "numgrad.nn.modules.linear"
     assert numgrad.nn.modules.linear.Linear is nn.Linear
     assert nn.modules.container.ParameterDict is nn.ParameterDict
-    classes = {name for name in nn.__all__ if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)}
+    public = {name: getattr(nn, name) for name in nn.__all__}
+    classes = {name for name, value in public.items() if isinstance(value, type) and issubclass(value, nn.Module)}
     assert classes <= set(nn.modules.__all__)
