@@ -8,7 +8,9 @@ from . import (
     flatten,
     linear,
     loss,
+    margins,
     module,
+    normalization,
     parameter,
     parameter_container,
     recurrent,
@@ -24,7 +26,9 @@ from .container import *
 from .flatten import *
 from .linear import *
 from .loss import *
+from .margins import *
 from .module import *
+from .normalization import *
 from .parameter import *
 from .parameter_container import *
 from .recurrent import *
@@ -41,7 +45,9 @@ __all__ = [
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,
+    *margins.__all__,
     *module.__all__,
+    *normalization.__all__,
     *parameter.__all__,
     *parameter_container.__all__,
     *recurrent.__all__,
