@@ -17,6 +17,7 @@ from . import (  # each import fills the op table with one family
     complex_forms,
     complex_numbers,
     complex_refusals,
+    convolution,
     counting,
     draws,
     elementary,
@@ -29,6 +30,8 @@ from . import (  # each import fills the op table with one family
     movement,
     optimizers,
     ordering,
+    padding,
+    pooling,
     pseudoinverse,
     rearrangement,
     recurrent,
@@ -42,6 +45,7 @@ from . import (  # each import fills the op table with one family
     statistics,
     systems,
     views,
+    windows,
 )
 from .registry import OPS
 
@@ -56,6 +60,7 @@ __all__ = [
     "complex_forms",
     "complex_numbers",
     "complex_refusals",
+    "convolution",
     "counting",
     "draws",
     "elementary",
@@ -68,6 +73,8 @@ __all__ = [
     "movement",
     "optimizers",
     "ordering",
+    "padding",
+    "pooling",
     "pseudoinverse",
     "rearrangement",
     "recurrent",
@@ -81,4 +88,5 @@ __all__ = [
     "statistics",
     "systems",
     "views",
+    "windows",
 ]

@@ -5,12 +5,14 @@ from . import (
     activation,
     attention,
     container,
+    convolution,
     flatten,
     linear,
     loss,
     module,
     parameter,
     parameter_container,
+    pooling,
     recurrent,
     softmax,
 )
@@ -21,12 +23,14 @@ from . import utils as utils
 from .activation import *
 from .attention import *
 from .container import *
+from .convolution import *
 from .flatten import *
 from .linear import *
 from .loss import *
 from .module import *
 from .parameter import *
 from .parameter_container import *
+from .pooling import *
 from .recurrent import *
 from .softmax import *
 
@@ -38,12 +42,14 @@ __all__ = [
     *activation.__all__,
     *attention.__all__,
     *container.__all__,
+    *convolution.__all__,
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,
     *module.__all__,
     *parameter.__all__,
     *parameter_container.__all__,
+    *pooling.__all__,
     *recurrent.__all__,
     *softmax.__all__,
 ]

@@ -10,12 +10,18 @@ from ...ops.linalg import bilinear, linear
 from . import (
     activation,
     attention,
+    convolution,
     loss,
+    padding,
+    pooling,
     probabilities,
 )
 from .activation import *
 from .attention import *
+from .convolution import *
 from .loss import *
+from .padding import *
+from .pooling import *
 from .probabilities import *
 
 __all__ = [
@@ -24,6 +30,9 @@ __all__ = [
     "one_hot",
     *activation.__all__,
     *attention.__all__,
+    *convolution.__all__,
     *loss.__all__,
+    *padding.__all__,
+    *pooling.__all__,
     *probabilities.__all__,
 ]
