@@ -14,6 +14,7 @@ from datasets import Draws, Faults, LocalError, Parts, Worker, as_they_are
 from processes import output
 
 import numgrad as ng
+from numgrad.kernels.cpus import usable_cpus
 from numgrad.utils.data import (
     ConcatDataset,
     DataLoader,
@@ -302,10 +303,12 @@ def test_random_splits_repeat_by_seed():
     assert any(a > b for a, b in pairwise(first[1]))
 
 
-def test_more_processes_than_cpus_warn_and_more_threads_do_not():
+def test_more_processes_than_cpus_warn_and_very_many_threads():
     with pytest.warns(UserWarning, match="This DataLoader will create 4096 worker processes in total"):
         DataLoader(range(2), num_workers=4096, multiprocessing_context="spawn")
-    DataLoader(range(2), num_workers=4096)
+    with pytest.warns(UserWarning, match=r"worker threads in total.*excessive worker creation"):
+        DataLoader(range(2), num_workers=4096)
+    DataLoader(range(2), num_workers=usable_cpus() + 1)
 
 
 def test_an_iterable_dataset_that_knows_no_part_comes_once_for_each_worker():
