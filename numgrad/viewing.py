@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 from .autograd.checkpointing import checkpoint
@@ -67,6 +69,27 @@ def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> t
         out._view = ViewInfo(base, version, creation)
         found.append(out)
     return tuple(found)
+
+
+def rows(x: Any) -> Iterator[Any]:
+    """The slices of the first dimension, as an unrecorded `unbind` gives them, each made when it is asked for.
+
+    20,000 rows at once would be 100,000 objects for Python's garbage collector to look at, again and again.
+    """
+    array, where = x._array, x._device
+    storage, dtype, shape, strides = array.storage, array.dtype, array.shape[1:], array.strides[1:]
+    base = x if x._view is None else x._view.base
+    creation = inherited(x._view, SEVERAL if mode.enabled else _unrecorded())
+    size = math.prod(shape)
+    for i in range(array.shape[0]):
+        offset = array.offset + i * array.strides[0]
+        if array.flat is None:
+            row = array.view(shape, strides, offset)
+        else:
+            row = Array(storage, dtype, shape, strides, offset, array.flat[i * size : (i + 1) * size])
+        out = wrap(row, where)
+        out._view = ViewInfo(base, storage.version, creation)
+        yield out
 
 
 def _unrecorded() -> str:

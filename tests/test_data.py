@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import threading
+import weakref
 from itertools import pairwise
 from typing import Any
 
@@ -290,6 +291,14 @@ def test_gradients_flow_to_the_tensors_of_a_dataset():
     x = ng.arange(4.0).requires_grad_()
     sum((batch.sum() * (i + 1) for i, (batch,) in enumerate(DataLoader(TensorDataset(x), 2))), ng.tensor(0.0)).backward()
     assert x.grad.tolist() == [1, 1, 2, 2]
+
+
+def test_rows_of_a_tensor_are_made_when_they_are_asked_for():
+    """Behaviours, row 112: a loop over many rows does not begin by making them all."""
+    rows = iter(ng.zeros(20_000, 2))
+    seen = [weakref.ref(next(rows)) for _ in range(5)]
+    assert all(row() is None for row in seen)
+    assert sum(1 for _ in rows) == 20_000 - 5
 
 
 def test_random_splits_repeat_by_seed():
