@@ -24,6 +24,7 @@ from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.tracing import innermost, run_at
 from .autograd.variable import CLASSES, wrap, wrap_new
 from .autograd.watch import watching
+from .broadcast_calls import by_plan, keep_plan, planned
 from .device import AUTODIFF, BALANCED, PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernel_calls import run_kernel
@@ -31,7 +32,6 @@ from .kernels import cpu, threads
 from .kernels.array import Array, contiguous_strides, dense_array, elementwise_strides, is_contiguous
 from .kernels.cpu import LAST_COMPILED, SPLIT, empty_flat, empty_small
 from .kernels.registry import OUT, ElementwiseOp, KernelOp, Op, install_dispatcher
-from .kernels.rows import MOST, RowsPlan, rows_plan
 from .kernels.unbroadcast import cloned
 from .operands import (
     NUMBERS,
@@ -129,10 +129,10 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
             or a.shape != b.shape
             or first._device is not second._device
         ):
-            rows = op.rows_plans.get((a.dtype, a.shape, b.shape))
-            if rows is None or x is None or y is None or a.dtype is not b.dtype or first._device is not second._device:
+            other = op.broadcast_plans.get((a.dtype, a.shape, b.dtype, b.shape))
+            if other is None or x is None or y is None or first._device is not second._device:
                 return _elementwise(op, (first, second), None)
-            return _by_rows(op, rows, first, second)
+            return by_plan(op, other, (first, second), first._device)
         recorded = first._requires_grad or second._requires_grad or first._view is not None or second._view is not None
     else:
         b = y = second
@@ -194,20 +194,6 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
     tensor._requires_grad = True
     tensor._view = None
     return tensor
-
-
-def _by_rows(op: ElementwiseOp, rows: RowsPlan, first: Any, second: Any) -> Any:
-    """The rest of `binary` for operands that repeat along rows or columns."""
-    a, b, where = first._array, second._array, first._device
-    result = rows.run(a.flat, b.flat)
-    edges, mask = _edges(op, (first, second), where)
-    if not mask:
-        return wrap_new(result, where)
-    key = (a.dtype, "vv", mask)
-    recorder = op.recorders.get(key)
-    if recorder is None:
-        recorder = op.recorders[key] = Recorder(op, mask, a.dtype, "vv")
-    return _recorded(op, recorder, edges, [a, b], [result], where, rows.meta)
 
 
 def _off_the_fast_path(op: ElementwiseOp, first: Any, second: Any, convert: Any) -> Any:
@@ -342,6 +328,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
     if mode.levels and (level := innermost((*inputs, out))) is not None:
         return run_at(level, op, inputs, (), out)
+    if (found := planned(op, inputs, out)) is not None:
+        return found
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
         inputs = converted(op, inputs)
     for name in op.tensors:
@@ -391,6 +379,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if found is not target:
             loops.copy(found, target)
     _remember_flat_plan(op, inputs, operands, compute, [target], where, out)
+    if where.type == "cpu" and (out is None or in_place):
+        keep_plan(op, inputs, operands, compute, target, _input_meta(inputs, operands, shape, compute, target))
     if out is not None:
         target.storage.version += 1
     if recorder is None:
@@ -460,7 +450,6 @@ def _remember_flat_plan(
         elif isinstance(x, Array) and x.dtype is compute and x.shape == target.shape and x.flat is not None:
             pattern += "v"
         else:
-            _remember_rows_plan(op, operands, compute, target)
             return
     few = op.outputs == 1 and len(inputs) <= 2
     if "v" not in pattern or (few and pattern[0] == "n"):
@@ -475,19 +464,6 @@ def _remember_flat_plan(
         return
     node_class(op, SeveralNode if op.outputs > 1 else None)
     op.flat_plans[key] = cpu.flat_plan(op.scalar, compute, tuple(t.dtype for t in targets), pattern)
-
-
-def _remember_rows_plan(op: ElementwiseOp, operands: list[Any], compute: Any, target: Array) -> None:
-    """The same for two operands that repeat along rows or columns of the result."""
-    if op.outputs != 1 or len(op.inputs) != 2 or (op.bool_error and compute.kind == "b"):
-        return
-    if any(x.__class__ is not Array or x.dtype is not compute for x in operands):
-        return
-    plan = rows_plan(op.scalar, *operands, target)
-    if plan is not None:
-        if len(op.rows_plans) >= MOST:
-            op.rows_plans.clear()
-        op.rows_plans[compute, operands[0].shape, operands[1].shape] = plan
 
 
 def _allocate(loops: Any, inputs: tuple[Any, ...], shape: tuple[int, ...], dtype: Any, where: device) -> Array:

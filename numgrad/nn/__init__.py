@@ -9,6 +9,7 @@ from . import (
     linear,
     loss,
     module,
+    normalization,
     parameter,
     parameter_container,
     recurrent,
@@ -25,6 +26,7 @@ from .flatten import *
 from .linear import *
 from .loss import *
 from .module import *
+from .normalization import *
 from .parameter import *
 from .parameter_container import *
 from .recurrent import *
@@ -42,6 +44,7 @@ __all__ = [
     *linear.__all__,
     *loss.__all__,
     *module.__all__,
+    *normalization.__all__,
     *parameter.__all__,
     *parameter_container.__all__,
     *recurrent.__all__,

@@ -73,6 +73,7 @@ from .linalg import addmm, bilinear, bmm, dot, matmul, mm, mv, vdot
 from .losses import nll_loss
 from .memory import as_strided_, clone, detach, detach_, fill, fill_, is_same_size, resize_as_
 from .methods import copied_in_place, in_place
+from .normalization import layer_norm, native_layer_norm
 from .numerical_gradient import *
 from .older_linalg import *
 from .ordering import (

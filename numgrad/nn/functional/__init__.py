@@ -11,11 +11,13 @@ from . import (
     activation,
     attention,
     loss,
+    normalization,
     probabilities,
 )
 from .activation import *
 from .attention import *
 from .loss import *
+from .normalization import *
 from .probabilities import *
 
 __all__ = [
@@ -25,5 +27,6 @@ __all__ = [
     *activation.__all__,
     *attention.__all__,
     *loss.__all__,
+    *normalization.__all__,
     *probabilities.__all__,
 ]
