@@ -575,7 +575,9 @@ class SeveralViewsOp(ViewOp):
         return self.layout
 
 
-def _declare(made: Any, name: str) -> Any:
+def declared(made: Any) -> Any:
+    """Enter an op in the table. Raises ValueError for two ops with one name, no docstring, no samples."""
+    name = made.name
     if not made.doc:
         raise ValueError(f"op {name!r} has no docstring")
     if made.samples is None:
@@ -603,7 +605,7 @@ def elementwise(*, samples: Any, reference: Callable[..., Any], **options: Any) 
 
     def declare(function: Callable[..., Any]) -> ElementwiseOp:
         made = ElementwiseOp(function, samples=samples, reference=reference, **options)
-        return _declare(made, made.name)
+        return declared(made)
 
     return declare
 
@@ -613,7 +615,7 @@ def op(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: A
 
     def declare(function: Callable[..., Any]) -> KernelOp:
         made = KernelOp(function, samples=samples, reference=reference, **options)
-        return _declare(made, made.name)
+        return declared(made)
 
     return declare
 
@@ -626,7 +628,7 @@ def view(
 
     def declare(function: Callable[..., Any]) -> ViewOp:
         made = (SeveralViewsOp if several else ViewOp)(function, samples=samples, reference=reference, **options)
-        return _declare(made, made.name)
+        return declared(made)
 
     return declare
 
