@@ -293,7 +293,7 @@ CASES = [
     ),
     Case("TensorDataset, 10,000 rows", loader, 1.0),
     Case("own dataset, 2,000 rows", own_dataset),
-    Case("iterate 20,000 rows", iterate, 1.0),
+    Case("iterate 20,000 rows", iterate),
     Case("save and load 40 tensors", checkpoint),
     *(Case(f"matmul {n}x{n}", lambda library, n=n: square_matmul(library, n)) for n in (64, 512)),
 ]

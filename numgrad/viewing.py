@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
 from .autograd.checkpointing import checkpoint
@@ -80,13 +81,18 @@ def rows(x: Any) -> Iterator[Any]:
     storage, dtype, shape, strides = array.storage, array.dtype, array.shape[1:], array.strides[1:]
     base = x if x._view is None else x._view.base
     creation = inherited(x._view, SEVERAL if mode.enabled else _unrecorded())
-    size = math.prod(shape)
-    for i in range(array.shape[0]):
-        offset = array.offset + i * array.strides[0]
-        if array.flat is None:
-            row = array.view(shape, strides, offset)
-        else:
-            row = Array(storage, dtype, shape, strides, offset, array.flat[i * size : (i + 1) * size])
+    step = array.strides[0]
+    offsets = (
+        range(array.offset, array.offset + array.shape[0] * step, step)
+        if step
+        else repeat(array.offset, array.shape[0])
+    )
+    # The 1-d memory of a row is a row of the whole as a matrix.
+    flats = repeat(None) if array.flat is None else array.flat.reshape(array.shape[0], math.prod(shape))
+    for offset, flat in zip(offsets, flats, strict=False):
+        row = Array(storage, dtype, shape, strides, offset, flat)
+        if flat is None:
+            row = row.view(shape, strides, offset)
         out = wrap(row, where)
         out._view = ViewInfo(base, storage.version, creation)
         yield out

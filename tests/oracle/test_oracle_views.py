@@ -249,7 +249,7 @@ def test_as_strided_over_part_of_a_storage(seed: int) -> None:
 
 ROWS = side_by_side.snippets("""
 x = torch.arange(6.).reshape(2, 3)⏎out = [(r, r._is_view(), r._base is x, r.storage_offset(), r.stride(), r._version) for r in x]
-x = torch.arange(6.).reshape(2, 3)⏎out = [(r.tolist(), r.stride(), r.storage_offset()) for y in (x.t(), x[:, 1:], x[1:], x[:0], torch.empty(2, 0), torch.arange(3)) for r in y]
+x = torch.arange(6.).reshape(2, 3)⏎out = [(r.tolist(), r.stride(), r.storage_offset()) for y in (x[1].expand(2, 3), x.t(), x[:, 1:], x[1:], x[:0], torch.empty(2, 0), torch.arange(3)) for r in y]
 x = torch.arange(6.).reshape(2, 3)⏎for r in x[:, 1:]: r.mul_(2)⏎out = x, x._version
 x = torch.arange(6.).reshape(2, 3)⏎w = torch.ones(3, requires_grad=True)⏎r = next(iter(x))⏎r.mul_(w)
 x = torch.arange(6.).reshape(2, 3)⏎w = torch.ones(3, requires_grad=True)⏎r = next(iter(x))⏎x.mul_(w)⏎out = r.requires_grad, r
