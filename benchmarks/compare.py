@@ -129,6 +129,16 @@ def mnist_network(library: Any) -> Step:
     return step
 
 
+def adam_step(library: Any) -> Step:
+    """A step of Adam on 100 parameters of 64 x 64."""
+    library.manual_seed(0)
+    params = [library.randn(64, 64).requires_grad_() for _ in range(100)]
+    for param in params:
+        param.grad = library.randn(64, 64)
+    optimizer = library.optim.Adam(params)
+    return lambda: optimizer.step()
+
+
 def function_of(library: Any, name: str) -> Callable[..., Any]:
     """A function by its name, in the namespace of the library or of its `nn.functional`."""
     return getattr(library, name, None) or getattr(library.nn.functional, name)
@@ -269,6 +279,7 @@ CASES = [
     Case("digits MLP step", digits_network),
     Case("Lorenz, 50 RK4 steps", lorenz_fit, at_most=0.8, on_threads=(2,)),
     Case("MNIST MLP step", mnist_network, 1.0, (2,)),
+    Case("Adam, 100 of 64x64", adam_step, 1.0, (2,)),
     *(
         Case(f"{name} 2^20", lambda library, name=name: elementwise(library, name, 2**20), at_most=0.5)
         for name in FUNCTIONS
