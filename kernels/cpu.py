@@ -284,7 +284,7 @@ def bound(function: scalar_ir.Function) -> dict[str, Any] | None:
 
 
 @functools.cache
-def _kernel(
+def elementwise_kernel(
     function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str, form: str
 ) -> Callable[..., None]:
     """The compiled kernel, called as `kernel(*inputs, *outputs)` with arrays of exactly the dtypes of its key."""
@@ -423,7 +423,7 @@ def gradient_runner(
     `pattern` starts with `v` for `g`, then a letter for each saved value; `routes` names the kernel's output for each
     input. The common forms are spelled out: lists and loops over operands would cost more than the kernel.
     """
-    kernel = _kernel(function, dtype, (dtype,) * function.outputs, pattern, "flat")
+    kernel = elementwise_kernel(function, dtype, (dtype,) * function.outputs, pattern, "flat")
     empty = empty_small
 
     def one_of_one(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
@@ -446,6 +446,15 @@ def gradient_runner(
             threads.run(kernel, (x, saved[0].flat, flat), len(x))
         return (dense_array(flat, dtype, g.shape, g.strides), None)
 
+    def second_of_none(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        x = g.flat
+        flat = empty_flat(len(x), dtype)
+        if len(x) < SPLIT:
+            kernel(x, flat)
+        else:
+            threads.run(kernel, (x, flat), len(x))
+        return (None, dense_array(flat, dtype, g.shape, g.strides))
+
     def second_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
         return (None, *one_of_one(g, saved))
 
@@ -459,6 +468,16 @@ def gradient_runner(
             threads.run(kernel, (x, saved[0].flat, saved[1].flat, first, second), len(x))
         return (dense_array(first, dtype, shape, strides), dense_array(second, dtype, shape, strides))
 
+    def one_of_number(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        x = g.flat
+        if len(x) < SPLIT:
+            out = empty(len(x), dtype)
+            kernel(x, saved[0], out)
+        else:
+            out = empty_flat(len(x), dtype)
+            threads.run(kernel, (x, saved[0], out), len(x))
+        return (dense_array(out, dtype, g.shape, g.strides), None)
+
     def any_form(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
         size, shape, strides = len(g.flat), g.shape, g.strides
         outputs = [empty_flat(size, dtype) for _ in range(function.outputs)]
@@ -469,6 +488,8 @@ def gradient_runner(
         ("vv", (0,)): one_of_one,
         ("vv", (0, None)): first_of_two,
         ("vv", (None, 0)): second_of_two,
+        ("vn", (0, None)): one_of_number,
+        ("v", (None, 0)): second_of_none,
         ("vvv", (0, 1)): two_of_two,
     }
     return spelled_out.get((pattern, routes), any_form)
@@ -476,7 +497,7 @@ def gradient_runner(
 
 def flat_plan(function: scalar_ir.Function, dtype: np.dtype, outputs: tuple[np.dtype, ...], pattern: str) -> FlatPlan:
     """The plan for arrays (`v`) and numbers (`n`) that need neither casting nor broadcasting."""
-    return FlatPlan(_kernel(function, dtype, outputs, pattern, "flat"), outputs, pattern)
+    return FlatPlan(elementwise_kernel(function, dtype, outputs, pattern, "flat"), outputs, pattern)
 
 
 def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], outputs: Sequence[Array]) -> None:
@@ -507,19 +528,19 @@ def map(function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], ou
             n or (x.flat is not None and (single or x.shape == shape)) for x, n in zip(values, numbers, strict=True)
         ):
             pattern = "".join("n" if n else "v" for n in numbers)
-            kernel = _kernel(function, dtype, result_dtypes, pattern, "flat")
+            kernel = elementwise_kernel(function, dtype, result_dtypes, pattern, "flat")
             operands = [x if n else x.flat for x, n in zip(values, numbers, strict=True)]
             call(kernel, [*operands, *flats], len(flats[0]))
             return
         if (rows := _as_rows(shape, values, numbers)) is not None:
             pattern, operands, (height, width) = rows
-            kernel = _kernel(function, dtype, result_dtypes, pattern, "rows")
+            kernel = elementwise_kernel(function, dtype, result_dtypes, pattern, "rows")
             operands += [flat.reshape(height, width) for flat in flats]
             call_rows(kernel, operands, pattern + "f" * len(flats), height, width)
             return
     if _same_dense_layout(values, numbers, outputs) and same:
         pattern = "".join("n" if n else "v" for n in numbers)
-        kernel = _kernel(function, dtype, result_dtypes, pattern, "flat")
+        kernel = elementwise_kernel(function, dtype, result_dtypes, pattern, "flat")
         operands = [x if n else x.memory() for x, n in zip(values, numbers, strict=True)]
         call(kernel, [*operands, *[o.memory() for o in outputs]], outputs[0].size)
         return
@@ -600,7 +621,7 @@ def _map_buffered(
     """The general case: NumPy's buffered iterator broadcasts, casts and makes contiguous blocks for the flat kernel."""
     pattern = "".join("n" if n else "v" for n in numbers)
     computed = tuple(computed_in(out.dtype) for out in outputs)
-    kernel = _kernel(function, dtype, computed, pattern, "flat")
+    kernel = elementwise_kernel(function, dtype, computed, pattern, "flat")
     arrays = [real_part(x.ndarray, w) for x, n, w in zip(values, numbers, wanted, strict=True) if not n]
     dtypes = [w for w, n in zip(wanted, numbers, strict=True) if not n]
     iterator: Any = np.nditer(  # type: ignore[call-overload]  # the stubs do not know the flag 'contig'
@@ -638,5 +659,8 @@ def real_part(items: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def fill(target: Array, value: Any) -> None:
     """Set all items to a Python number."""
+    if -128 < value.real < 128 and (value.real >= 0 or target.dtype.kind != "u"):  # fits in every dtype
+        target.ndarray.fill(value)
+        return
     with np.errstate(over="ignore"):
         target.ndarray[...] = np.asarray(value).astype(target.dtype) if target.dtype.kind == "u" else value

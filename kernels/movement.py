@@ -208,7 +208,14 @@ def stack(*tensors, dim=0):
 
 @stack.kernel("cpu")
 def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    return np.ascontiguousarray(np.stack(tensors, dim))
+    shape = tensors[0].shape
+    result = np.empty((*shape[:dim], len(tensors), *shape[dim:]), tensors[0].dtype)  # in C order, whatever theirs is
+    if not dim and shape:
+        np.concatenate(tensors, out=result.reshape(len(tensors) * shape[0], *shape[1:]))
+    else:
+        index = (*[slice(None)] * dim, None)
+        np.concatenate([x[index] for x in tensors], dim, out=result)
+    return result
 
 
 @stack.kernel("cuda")
@@ -223,8 +230,14 @@ def _(tensors: Sequence[Array], dim: int) -> Array:
 
 
 @stack.grad("tensors")
-def _(g, tensors_shape, dim):
-    return [g.select(dim, i) for i in range(len(tensors_shape))]
+def _(g, dim):
+    return g.unbind(dim)
+
+
+@stack.grad_of_arrays
+def _(g: Array, dim: int) -> list[Array]:
+    shape, strides = g.shape[:dim] + g.shape[dim + 1 :], g.strides[:dim] + g.strides[dim + 1 :]
+    return [g.view(shape, strides, g.offset + i * g.strides[dim]) for i in range(g.shape[dim])]
 
 
 # ---------------------------------------------------------------------------------------------------- of views

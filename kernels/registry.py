@@ -110,8 +110,18 @@ class Op:
         self.plain = plain  # inputs that are no operands of the graph: `next_functions` leaves them out
         self.complex_error: tuple[type[Exception], str] | None = None  # where it is not the usual one
         self.rules: dict[str, Rule] = {}
+        self.array_rule: Rule | None = None
         self.node_class: Any = None  # made by the graph layer at first use
         self.saved_by_mask: dict[int, Any] = {}
+
+    def grad_of_arrays(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare once more the gradient of an op that only moves items, on arrays, which cost less than tensors do.
+
+        It is what runs while no graph is being built. It names what the gradient over tensors names, or less, and gives
+        an array for each input, or None; they may be views of `g`.
+        """
+        self.array_rule = Rule(function, tuple(inspect.signature(function).parameters))
+        return function
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -228,6 +238,7 @@ class ElementwiseOp(Op):
         self._backwards: dict[Any, Backward] = {}
         self.backward_name = backward_name or f"{self.name.replace('.', '_')}_backward"
         self.flat_plans: dict[Any, Any] = {}  # compiled kernels for the fast path of dispatch
+        self.broadcast_plans: dict[Any, Any] = {}  # and for its second path, by the operands' dtypes and shapes
         self.recorders: dict[Any, Any] = {}  # how the graph layer records other calls
         self._tensor_rules: dict[str, Rule] = {}
         self.complex_form: Any = None  # see complex_forms.py; None where it takes no complex numbers
@@ -564,7 +575,9 @@ class SeveralViewsOp(ViewOp):
         return self.layout
 
 
-def _declare(made: Any, name: str) -> Any:
+def declared(made: Any) -> Any:
+    """Enter an op in the table. Raises ValueError for two ops with one name, no docstring, no samples."""
+    name = made.name
     if not made.doc:
         raise ValueError(f"op {name!r} has no docstring")
     if made.samples is None:
@@ -592,7 +605,7 @@ def elementwise(*, samples: Any, reference: Callable[..., Any], **options: Any) 
 
     def declare(function: Callable[..., Any]) -> ElementwiseOp:
         made = ElementwiseOp(function, samples=samples, reference=reference, **options)
-        return _declare(made, made.name)
+        return declared(made)
 
     return declare
 
@@ -602,7 +615,7 @@ def op(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: A
 
     def declare(function: Callable[..., Any]) -> KernelOp:
         made = KernelOp(function, samples=samples, reference=reference, **options)
-        return _declare(made, made.name)
+        return declared(made)
 
     return declare
 
@@ -615,7 +628,7 @@ def view(
 
     def declare(function: Callable[..., Any]) -> ViewOp:
         made = (SeveralViewsOp if several else ViewOp)(function, samples=samples, reference=reference, **options)
-        return _declare(made, made.name)
+        return declared(made)
 
     return declare
 

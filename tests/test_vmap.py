@@ -140,7 +140,7 @@ def scalar(case: Case) -> Any:
         total = None
         for y in sweep.call(case.op, xs, case.attributes):
             if y.is_complex():
-                y = ng.view_as_real(y)
+                y = y.abs() if case.op.name in sweep.UP_TO_PHASE else ng.view_as_real(y)
             if y.is_floating_point():
                 weights = ng.arange(1, y.numel() + 1, dtype=ng.float64).reshape(y.shape)
                 part = (y * weights).sum()

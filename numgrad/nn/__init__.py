@@ -6,10 +6,13 @@ from . import (
     attention,
     container,
     convolution,
+    dropout,
     flatten,
     linear,
     loss,
+    margins,
     module,
+    normalization,
     parameter,
     parameter_container,
     pooling,
@@ -24,10 +27,13 @@ from .activation import *
 from .attention import *
 from .container import *
 from .convolution import *
+from .dropout import *
 from .flatten import *
 from .linear import *
 from .loss import *
+from .margins import *
 from .module import *
+from .normalization import *
 from .parameter import *
 from .parameter_container import *
 from .pooling import *
@@ -43,10 +49,13 @@ __all__ = [
     *attention.__all__,
     *container.__all__,
     *convolution.__all__,
+    *dropout.__all__,
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,
+    *margins.__all__,
     *module.__all__,
+    *normalization.__all__,
     *parameter.__all__,
     *parameter_container.__all__,
     *pooling.__all__,

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import recurrent as kernels
+from ..kernels import rnn_cells
 from ..kernels.recurrent import previous, time_steps
+from ..kernels.registry import KernelOp
 from .checks import check_tensor, invalid_combination
 from .linalg import linear
 from .sampling import bernoulli
@@ -49,17 +51,20 @@ def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: 
 
 def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh). Shapes and errors as for `gru_cell`."""
-    return _rnn_sums("rnn_tanh_cell", input, hx, w_ih, w_hh, b_ih, b_hh).tanh()
+    return _rnn_cell(rnn_cells.rnn_tanh_cell, input, hx, w_ih, w_hh, b_ih, b_hh)
 
 
 def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh). Shapes and errors as for `gru_cell`."""
-    return _rnn_sums("rnn_relu_cell", input, hx, w_ih, w_hh, b_ih, b_hh).relu()
+    return _rnn_cell(rnn_cells.rnn_relu_cell, input, hx, w_ih, w_hh, b_ih, b_hh)
 
 
-def _rnn_sums(name: str, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
-    _check_cell(name, 1, input, (hx,), w_ih, w_hh)
-    return linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh)
+def _rnn_cell(op: KernelOp, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    _check_cell(op.name, 1, input, (hx,), w_ih, w_hh)
+    if b_ih is None or b_hh is None:
+        zeros = w_hh.new_zeros(w_hh.shape[0])
+        b_ih, b_hh = zeros if b_ih is None else b_ih, zeros if b_hh is None else b_hh
+    return dispatch(op, (input, hx, w_ih, w_hh, b_ih, b_hh))
 
 
 def _total_bias(b_ih: Any, b_hh: Any) -> Any:
@@ -69,26 +74,37 @@ def _total_bias(b_ih: Any, b_hh: Any) -> Any:
 
 
 def _check_cell(name: str, gates: int, input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any) -> None:
-    for position, (argument, value) in enumerate(
-        zip(("input", *("hx" for _ in states), "w_ih", "w_hh"), (input, *states, w_ih, w_hh), strict=True), 1
-    ):
+    for argument, value in (("input", input), *(("hx", h) for h in states), ("w_ih", w_ih), ("w_hh", w_hh)):
         if value.__class__ not in CLASSES:
-            check_tensor(name, value, argument, position)
+            check_tensor(name, value, argument, {"input": 1, "hx": 2, "w_ih": 3, "w_hh": 4}[argument])
+    shapes = [x._array.shape for x in (input, *states)]
+    if len(w_ih._array.shape) == len(w_hh._array.shape) == 2 and all(len(shape) == 2 for shape in shapes):
+        hidden_size = w_hh._array.shape[1]
+        rows = gates * hidden_size
+        fit = all(shape == (shapes[0][0], hidden_size) for shape in shapes[1:])
+        if fit and w_hh._array.shape[0] == rows and w_ih._array.shape == (rows, shapes[0][1]):
+            check_same_dtype(input, w_ih)
+            check_same_dtype(states[0], w_hh)
+            return
+    raise _unfit_cell(gates, input, states, w_ih, w_hh)
+
+
+def _unfit_cell(gates: int, input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any) -> Exception:
+    """PyTorch's error for operands of a cell that do not fit together."""
     if input.size(1) != w_ih.size(1):
-        raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {w_ih.size(1)}")
+        return RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {w_ih.size(1)}")
     hidden_size = w_hh.size(1)
     for k, h in enumerate(states):
         if h.size(0) != input.size(0):
-            raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{k} batch size {h.size(0)}")
+            return RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{k} batch size {h.size(0)}")
         if h.size(1) != hidden_size:
-            raise RuntimeError(f"hidden{k} has inconsistent hidden_size: got {h.size(1)}, expected {hidden_size}")
+            return RuntimeError(f"hidden{k} has inconsistent hidden_size: got {h.size(1)}, expected {hidden_size}")
     for argument, weight in (("weight_ih", w_ih), ("weight_hh", w_hh)):
         if weight.size(0) != gates * hidden_size:
-            raise RuntimeError(
+            return RuntimeError(
                 f"{argument} first dim must be {gates} * hidden_size = {gates * hidden_size}, but got {weight.size(0)}"
             )
-    check_same_dtype(input, w_ih)
-    check_same_dtype(states[0], w_hh)
+    return RuntimeError("input, hidden states and weights of a cell must be matrices")
 
 
 def check_same_dtype(one: Any, other: Any) -> None:

@@ -6,33 +6,52 @@ names, warnings, choices among ops.
 
 # ruff: noqa: F403  (every family names its functions in `__all__`)
 from ...ops.counting import one_hot
+from ...ops.distances import cosine_similarity, pairwise_distance, pdist
 from ...ops.linalg import bilinear, linear
 from . import (
     activation,
     attention,
+    classification,
     convolution,
     loss,
+    margins,
+    normalization,
     padding,
     pooling,
     probabilities,
 )
+from . import (
+    dropout as _dropout,
+)
 from .activation import *
 from .attention import *
+from .classification import *
 from .convolution import *
+from .dropout import *
 from .loss import *
+from .margins import *
+from .normalization import *
 from .padding import *
 from .pooling import *
 from .probabilities import *
 
 __all__ = [
     "bilinear",
+    "cosine_similarity",
     "linear",
     "one_hot",
+    "pairwise_distance",
+    "pdist",
     *activation.__all__,
     *attention.__all__,
     *convolution.__all__,
     *loss.__all__,
     *padding.__all__,
     *pooling.__all__,
+    *classification.__all__,
+    *_dropout.__all__,
+    *loss.__all__,
+    *margins.__all__,
+    *normalization.__all__,
     *probabilities.__all__,
 ]

@@ -1,0 +1,106 @@
+"""Normalization, as functions of tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..autograd.variable import CLASSES
+from ..dispatch import dispatch
+from ..dtype import bfloat16, float16, float32
+from ..kernels import normalization as kernels
+from .checks import check_tensor
+
+
+def layer_norm(
+    input: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Any:
+    """The items over the last dimensions, of `normalized_shape`, with mean 0 and variance 1, scaled and shifted.
+
+    `cudnn_enable` is taken as PyTorch takes it, and chooses nothing.
+
+    Raises RuntimeError for shapes and dtypes that do not fit, NotImplementedError for integers.
+
+    Example:
+        >>> import numgrad as ng
+        >>> ng.layer_norm(ng.tensor([1.0, 3.0]), (2,))
+        tensor([-1.0000,  1.0000])
+    """
+    return native_layer_norm(input, normalized_shape, weight, bias, eps, _name="layer_norm")[0]
+
+
+def native_layer_norm(
+    input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float, *, _name: str = "native_layer_norm"
+) -> tuple[Any, Any, Any]:
+    """`layer_norm`, the means, and the reciprocals of the deviations."""
+    shape = _checked_shape(_name, input, normalized_shape, weight, bias, eps)
+    dtype = input.dtype
+    if dtype in (float16, bfloat16):  # parameters may be wider: the kernel computes in float32 anyway
+        weight, bias = (p if p is None or p.dtype is dtype else p.to(dtype) for p in (weight, bias))
+    width = math.prod(shape)
+    lead = tuple(input.shape[: input.dim() - len(shape)])
+    rows = input if len(shape) == 1 else input.reshape(*lead, width)
+    flat = [p if p is None or len(shape) == 1 else p.reshape(width) for p in (weight, bias)]
+    factor = rows.new_ones(width) if flat[0] is None else flat[0]
+    shift = rows.new_zeros(width) if flat[1] is None else flat[1]
+    out, mean, rstd = dispatch(kernels.layer_norm, (rows, factor, shift), (float(eps),))
+    if len(shape) == 1:
+        return out, mean, rstd
+    ones = (1,) * len(shape)
+    return out.reshape(input.shape), mean.reshape(*lead, *ones), rstd.reshape(*lead, *ones)
+
+
+def _checked_shape(name: str, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> tuple[int, ...]:
+    check_tensor(name, input)
+    if not isinstance(normalized_shape, (tuple, list)):
+        kind = type(normalized_shape).__name__
+        raise TypeError(f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {kind}")
+    for position, n in enumerate(normalized_shape):
+        if not hasattr(n, "__index__"):
+            raise TypeError(
+                f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, but found element of type "
+                f"{type(n).__name__} at pos {position}"
+            )
+    for position, (argument, p) in enumerate((("weight", weight), ("bias", bias)), 3):
+        if p is not None and p.__class__ not in CLASSES:
+            check_tensor(name, p, argument, position)
+    if not isinstance(eps, (int, float)):
+        raise TypeError(f"{name}(): argument 'eps' (position 5) must be float, not {type(eps).__name__}")
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for argument, p in (("weight", weight), ("bias", bias)):
+        if p is not None and p._array.shape != shape:
+            raise RuntimeError(
+                f"Expected {argument} to be of same shape as normalized_shape, but got {argument} of shape "
+                f"{list(p.shape)} and normalized_shape = {list(shape)}"
+            )
+    if input._array.shape[max(input.dim() - len(shape), 0) :] != shape:
+        sizes = ", ".join(map(str, shape))
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, {sizes}], but got input of "
+            f"size{list(input.shape)}"
+        )
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"LayerNormKernelImpl\" not implemented for '{input.dtype.scalar_name}'")
+    _check_dtypes(input, weight, bias)
+    return shape
+
+
+def _check_dtypes(input: Any, weight: Any, bias: Any) -> None:
+    for p in (weight, bias):
+        if p is None or p.dtype is input.dtype:
+            continue
+        if input.dtype in (float16, bfloat16) and p.dtype is float32:
+            continue
+        if input.dtype is float32:
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
