@@ -5,6 +5,7 @@ from . import (
     activation,
     attention,
     container,
+    dropout,
     flatten,
     linear,
     loss,
@@ -23,6 +24,7 @@ from . import utils as utils
 from .activation import *
 from .attention import *
 from .container import *
+from .dropout import *
 from .flatten import *
 from .linear import *
 from .loss import *
@@ -42,6 +44,7 @@ __all__ = [
     *activation.__all__,
     *attention.__all__,
     *container.__all__,
+    *dropout.__all__,
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,

@@ -55,6 +55,17 @@ from .dimensions import (
     unflatten,
 )
 from .distances import cosine_similarity, pairwise_distance, pdist
+from .dropout import (
+    alpha_dropout,
+    alpha_dropout_,
+    dropout,
+    dropout_,
+    feature_alpha_dropout,
+    feature_alpha_dropout_,
+    feature_dropout,
+    feature_dropout_,
+    native_dropout,
+)
 from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_

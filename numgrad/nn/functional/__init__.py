@@ -17,9 +17,13 @@ from . import (
     normalization,
     probabilities,
 )
+from . import (
+    dropout as _dropout,
+)
 from .activation import *
 from .attention import *
 from .classification import *
+from .dropout import *
 from .loss import *
 from .margins import *
 from .normalization import *
@@ -35,6 +39,7 @@ __all__ = [
     *activation.__all__,
     *attention.__all__,
     *classification.__all__,
+    *_dropout.__all__,
     *loss.__all__,
     *margins.__all__,
     *normalization.__all__,
