@@ -142,7 +142,7 @@ def mish(input):
 
 @elementwise(
     samples=(Uniform(-2, 2, away_from=(-1.0, 1.0)), Uniform(-1, -1), Uniform(1, 1)),
-    reference=lambda x, low, high: np.clip(x, low, high),
+    reference=lambda x, low, high: np.where(x < low, low, np.where(x > high, high, x)),
     public=(),
     plain=("min_val", "max_val"),
     bool_error=RuntimeError("Bool inputs not supported for hardtanh"),
@@ -158,7 +158,7 @@ def _(g, input, min_val, max_val):
 
 
 @elementwise(
-    samples=(_KINK, Uniform(0.01, 0.3)),
+    samples=(_KINK, Uniform(0, 1)),
     reference=lambda x, slope: np.where(x > 0, x, x * slope),
     public=(),
     plain=("negative_slope",),
@@ -205,8 +205,8 @@ celu = _as_elu("celu")  # Barron (2017)
 
 
 @elementwise(
-    samples=(Uniform(-2, 2, away_from=(0.5,)), Uniform(0.5, 0.5), Uniform(-1, 1)),
-    reference=lambda x, threshold, value: np.where(x > threshold, x, value),
+    samples=(Uniform(-2, 2, away_from=(1.0,)), Uniform(1, 1), Uniform(-1, 1)),
+    reference=lambda x, threshold, value: np.where(x <= threshold, value, x),
     public=(),
     plain=("threshold", "value"),
 )
@@ -255,8 +255,8 @@ def _(g, input):
 
 
 @elementwise(
-    samples=(Uniform(-2, 2, away_from=(-0.5, 0.5)), Uniform(0.5, 0.5)),
-    reference=lambda x, lambd: np.where(abs(x) <= lambd, 0, x),
+    samples=(Uniform(-2, 2, away_from=(-1.0, 1.0)), Uniform(1, 1)),
+    reference=lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x),
     public=(),
     plain=("lambd",),
     floating_only="hardshrink_cpu",
@@ -272,8 +272,8 @@ def _(g, input, lambd):
 
 
 @elementwise(
-    samples=(Uniform(-2, 2, away_from=(-0.5, 0.5)), Uniform(0.5, 0.5)),
-    reference=lambda x, lambd: np.sign(x) * np.maximum(abs(x) - lambd, 0),
+    samples=(Uniform(-2, 2, away_from=(-1.0, 1.0)), Uniform(1, 1)),
+    reference=lambda x, lambd: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)),
     public=(),
     plain=("lambd",),
     floating_only="softshrink_check",
@@ -291,7 +291,7 @@ def _(g, input, lambd):
 
 
 @elementwise(
-    samples=(_KINK, Uniform(0.1, 0.5)),
+    samples=(_KINK, Uniform(0, 1)),
     reference=lambda x, w: np.where(x > 0, x, w * x),
     name="_prelu_kernel",
     node="PreluKernelBackward0",

@@ -563,7 +563,7 @@ def test_random_slopes_are_drawn_in_training_alone():
     x = ng.full((1000,), -1.0, requires_grad=True)
     y = ng.nn.RReLU(0.1, 0.3)(x)
     slopes = -y.detach()
-    assert 0.1 <= slopes.min() and slopes.max() < 0.3
+    assert slopes.min() >= 0.1 and slopes.max() < 0.3
     assert abs(slopes.mean().item() - 0.2) < 0.01
     y.sum().backward()
     ng.testing.assert_close(x.grad, slopes)
