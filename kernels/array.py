@@ -7,6 +7,7 @@ device; on the CPU an array also carries the NumPy view that Numba kernels read.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -114,6 +115,10 @@ class Array:
     def _make_ndarray(self) -> np.ndarray:
         if self.flat is not None:
             return self.flat.reshape(self.shape)
+        buffer = self.storage.buffer
+        if len(self.shape) == 2 and buffer.dtype is self.dtype and self.strides == (1, self.shape[0]):
+            items = buffer[self.offset : self.offset + self.size]
+            return items.reshape(-1, self.shape[0]).T  # a matrix transposed: 1 us less than what follows
         itemsize = self.dtype.itemsize
         return np.ndarray(
             self.shape,
@@ -187,6 +192,7 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
     return True
 
 
+@functools.lru_cache(4096)
 def broadcast_axes(shape: Shape, source: Shape) -> Shape:
     """The axes of `shape` along which an array of shape `source` was repeated to it: those to sum in its gradient."""
     lead = len(shape) - len(source)

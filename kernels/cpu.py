@@ -446,6 +446,15 @@ def gradient_runner(
             threads.run(kernel, (x, saved[0].flat, flat), len(x))
         return (dense_array(flat, dtype, g.shape, g.strides), None)
 
+    def second_of_none(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
+        x = g.flat
+        flat = empty_flat(len(x), dtype)
+        if len(x) < SPLIT:
+            kernel(x, flat)
+        else:
+            threads.run(kernel, (x, flat), len(x))
+        return (None, dense_array(flat, dtype, g.shape, g.strides))
+
     def second_of_two(g: Array, saved: Sequence[Any]) -> Sequence[Array | None]:
         return (None, *one_of_one(g, saved))
 
@@ -480,6 +489,7 @@ def gradient_runner(
         ("vv", (0, None)): first_of_two,
         ("vv", (None, 0)): second_of_two,
         ("vn", (0, None)): one_of_number,
+        ("v", (None, 0)): second_of_none,
         ("vvv", (0, 1)): two_of_two,
     }
     return spelled_out.get((pattern, routes), any_form)

@@ -109,7 +109,7 @@ def dot(input, tensor):
 
 @dot.kernel("cpu")
 def _(input: np.ndarray, tensor: np.ndarray) -> np.ndarray:
-    return np.asarray(np.dot(input, tensor))
+    return np.asarray(blas.vector_dot(input, tensor))
 
 
 @dot.grad("input")
@@ -129,7 +129,7 @@ def vdot(input, other):
 
 @vdot.kernel("cpu")
 def _(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.asarray(np.vdot(input, other))
+    return np.asarray(blas.vdot(input, other))
 
 
 @vdot.grad("input")
@@ -149,7 +149,7 @@ def mv(input, vec):
 
 @mv.kernel("cpu")
 def _(input: np.ndarray, vec: np.ndarray) -> np.ndarray:
-    return np.dot(input, vec)
+    return np.asarray(blas.vector_dot(input, vec))
 
 
 @mv.grad("input")

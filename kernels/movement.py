@@ -228,6 +228,12 @@ def _(g, dim):
     return g.unbind(dim)
 
 
+@stack.grad_of_arrays
+def _(g: Array, dim: int) -> list[Array]:
+    shape, strides = g.shape[:dim] + g.shape[dim + 1 :], g.strides[:dim] + g.strides[dim + 1 :]
+    return [g.view(shape, strides, g.offset + i * g.strides[dim]) for i in range(g.shape[dim])]
+
+
 # ---------------------------------------------------------------------------------------------------- of views
 def scatter_view(g: Any, shape: Shape, layout: Layout) -> Array:
     """Zeros of `shape` with `g` written through `layout`, a view of a contiguous array: the gradient of such a view."""

@@ -110,8 +110,18 @@ class Op:
         self.plain = plain  # inputs that are no operands of the graph: `next_functions` leaves them out
         self.complex_error: tuple[type[Exception], str] | None = None  # where it is not the usual one
         self.rules: dict[str, Rule] = {}
+        self.array_rule: Rule | None = None
         self.node_class: Any = None  # made by the graph layer at first use
         self.saved_by_mask: dict[int, Any] = {}
+
+    def grad_of_arrays(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare once more the gradient of an op that only moves items, on arrays, which cost less than tensors do.
+
+        It is what runs while no graph is being built. It names what the gradient over tensors names, or less, and gives
+        an array for each input, or None; they may be views of `g`.
+        """
+        self.array_rule = Rule(function, tuple(inspect.signature(function).parameters))
+        return function
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -565,7 +575,9 @@ class SeveralViewsOp(ViewOp):
         return self.layout
 
 
-def _declare(made: Any, name: str) -> Any:
+def declared(made: Any) -> Any:
+    """Enter an op in the table. Raises ValueError for two ops with one name, no docstring, no samples."""
+    name = made.name
     if not made.doc:
         raise ValueError(f"op {name!r} has no docstring")
     if made.samples is None:
@@ -593,7 +605,7 @@ def elementwise(*, samples: Any, reference: Callable[..., Any], **options: Any) 
 
     def declare(function: Callable[..., Any]) -> ElementwiseOp:
         made = ElementwiseOp(function, samples=samples, reference=reference, **options)
-        return _declare(made, made.name)
+        return declared(made)
 
     return declare
 
@@ -603,7 +615,7 @@ def op(*, samples: Sequence[Sample], reference: Callable[..., Any], **options: A
 
     def declare(function: Callable[..., Any]) -> KernelOp:
         made = KernelOp(function, samples=samples, reference=reference, **options)
-        return _declare(made, made.name)
+        return declared(made)
 
     return declare
 
@@ -616,7 +628,7 @@ def view(
 
     def declare(function: Callable[..., Any]) -> ViewOp:
         made = (SeveralViewsOp if several else ViewOp)(function, samples=samples, reference=reference, **options)
-        return _declare(made, made.name)
+        return declared(made)
 
     return declare
 

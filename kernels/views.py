@@ -6,11 +6,14 @@ Dimensions arrive wrapped to non-negative numbers: `numgrad` checks and wraps th
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .array import Layout, Shape, contiguous_strides
+from . import cpu
+from .array import Array, Layout, Shape, contiguous_strides
+from .backends import backend
 from .movement import as_strided_backward, cat, scatter_view, stack
 from .registry import Sample, op
 from .registry import view as view_op
@@ -243,6 +246,11 @@ def _(g: Any, input_shape: Shape, dim: int, index: int) -> Any:
     return select_backward(g, shape=input_shape, dim=dim, index=index)
 
 
+@select.grad_of_arrays
+def _(g: Array, input_shape: Shape, dim: int, index: int) -> list[Array]:
+    return [scatter_view(g, input_shape, select.layout(*_dense(input_shape), dim, index))]
+
+
 @op(
     samples=[Sample(((3,),), {"shape": (3, 4), "dim": 1, "index": 2})],
     reference=lambda g, shape, dim, index: _placed(g, shape, (*[slice(None)] * dim, index)),
@@ -440,6 +448,23 @@ def unbind(shape: Shape, strides: Shape, offset: int, dim: int) -> list[Layout]:
 def _(gs: Any, input_shape: Shape, dim: int) -> Any:
     rest = input_shape[:dim] + input_shape[dim + 1 :]
     return stack(*_filled(gs, [rest] * len(gs)), dim=dim)
+
+
+@unbind.grad_of_arrays
+def _(gs: Sequence[Array | None], input_shape: Shape, dim: int) -> list[Array]:
+    given = [g for g in gs if g is not None]
+    like = given[0]
+    if like.device == cpu.DEVICE and len(given) == len(gs):
+        return [cpu.from_host(stack.kernels["cpu"]([g.ndarray for g in given], dim))]
+    loops = backend(like.device)
+    out = loops.empty(input_shape, like.dtype, like.device)
+    for g, layout in zip(gs, unbind.layout(*_dense(input_shape), dim), strict=True):
+        part = out.view(*layout)
+        if g is None:
+            loops.fill(part, 0)
+        elif g.size:
+            loops.copy(g, part)
+    return [out]
 
 
 @view_op(

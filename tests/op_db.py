@@ -65,6 +65,8 @@ def converted(value: Any, leaves: list[Any] | None = None) -> Any:
         return ng.device(str(value))
     if isinstance(value, torch.Size):
         return ng.Size(value)
+    if isinstance(value, torch.nn.PairwiseDistance):
+        return ng.nn.PairwiseDistance(value.norm, value.eps, value.keepdim)
     if isinstance(value, torch.nn.utils.rnn.PackedSequence):
         return ng.nn.utils.rnn.PackedSequence(*(converted(v, leaves) for v in value))
     if isinstance(value, (tuple, list)):

@@ -1,10 +1,12 @@
 """Matrix products on BLAS: right at every size, and BLAS's number of threads is left as it was."""
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+import numgrad as ng
 from numgrad.kernels import blas
 
 SIZES = {"small": 8, "one thread": 90, "large": 170}
@@ -38,3 +40,11 @@ def test_the_number_of_threads_is_restored():
             assert get_threads() == wanted
     finally:
         set_threads(before)
+
+
+@pytest.mark.parametrize("n", [1, 64, 200])
+def test_infinities_and_nans_are_results_like_others(n):
+    """A training run that diverges shows NaN, as in PyTorch: no warning of NumPy's."""
+    inf, zero = ng.full((n, n), math.inf), ng.zeros(n, n)
+    for found in (inf @ zero, inf[None] @ zero[None], inf[0] @ zero[0], inf @ zero[0], ng.outer(inf[0], zero[0])):
+        assert found.isnan().all()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-FOR_BOTH = ["fit_curve", "lorenz"]  # PyTorch runs them with the import replaced
+FOR_BOTH = ["fit_curve", "lorenz", "lstm"]  # PyTorch runs them with the import replaced
 
 
 def run(name: str, capsys: pytest.CaptureFixture, **arguments: int) -> str:
@@ -31,6 +31,11 @@ def test_examples_are_short_and_import_one_library(name):
     assert len(source.splitlines()) < 150
     own = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import) for n in n.names if n.name == "numgrad"]
     assert [n.asname for n in own] == ["torch"]
+
+
+def test_lstm(capsys):
+    first, last = losses(run("lstm", capsys, steps=60))
+    assert last < 0.5 * first
 
 
 def test_lorenz(capsys):

@@ -1,6 +1,4 @@
 """Modules, parameters and losses. The expected texts and numbers are what PyTorch 2.13 gives for the same lines.
-
-Only `test_cross_entropy_says_what_is_missing` is about numgrad alone.
 """
 
 import copy
@@ -501,13 +499,6 @@ def test_losses_refuse() -> None:
     assert_raises(ValueError, text, lambda: F.cross_entropy(x, ng.tensor(0), reduction="x"))
     text = "Weights and input must have the same size."
     assert_raises(ValueError, text, lambda: F.mse_loss(x, zeros, weight=ng.ones(1)))
-
-
-@pytest.mark.parametrize(("name", "value"), [("weight", [1.0, 2.0]), ("label_smoothing", 0.1)])
-def test_cross_entropy_says_what_is_missing(name: str, value: Any) -> None:
-    value = ng.tensor(value) if isinstance(value, list) else value
-    with pytest.raises(NotImplementedError, match=f"'{name}' is not implemented"):
-        F.cross_entropy(ng.ones(2), ng.tensor(0), **{name: value})
 
 
 def test_functions_warn() -> None:

@@ -35,9 +35,10 @@ INTEGERS = [
     *[name for name in VIEWS if OPS[name].dtype is None],
 ]
 TO_COMPLEX = {"complex", "linalg_eig", "polar"}
-NAN_IS_REFUSED = {  # or is where LAPACK leaves it; tests/test_linalg.py says which
+NAN_IS_REFUSED = {  # as what is no probability, or is where LAPACK leaves it; tests/test_linalg.py says which
     *("linalg_cholesky_ex", "linalg_eig", "linalg_eigh", "linalg_lstsq", "linalg_lu_factor_ex", "linalg_pinv"),
     *("linalg_solve_triangular", "linalg_svd"),
+    *("binary_cross_entropy", "binary_cross_entropy.weight"),
 }
 HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 ON_CUDA = [n for n in ALL if n not in DTYPE_VIEWS and (n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels)]

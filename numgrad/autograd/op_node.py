@@ -11,7 +11,7 @@ from ..kernels.array import Array
 from ..kernels.complex_numbers import conj
 from ..kernels.halves import in_float32
 from ..kernels.locks import fork_safe_lock
-from ..kernels.registry import KernelOp, Op
+from ..kernels.registry import KernelOp, Op, Rule
 from . import grad_mode
 from .elementwise_node import ElementwiseNode
 from .node import AccumulateGrad, Node, raise_modified, saved_variable, saved_versions, sequence_numbers
@@ -170,6 +170,8 @@ class OpNode(Node):
         grads = [g] if self.outputs == 1 else g
         if self.outputs > 1 and all(x is None for x in grads):
             return (None,) * len(self.edges)
+        if not graph and op.array_rule is not None:
+            return self._apply_to_arrays(op.array_rule, grads)
         saved = self._unpack()
         if graph:
             tensors = {n: saved_variable(a, self.device, self.edge_of(n)) for n, a in saved.items()}
@@ -198,6 +200,14 @@ class OpNode(Node):
         result = g.view(*view.layout(g.shape, g.strides, g.offset, *attributes))
         result.shared = g.shared
         return (result,)
+
+    def _apply_to_arrays(self, rule: Rule, grads: Sequence[Array | None]) -> Sequence[Array]:
+        """The gradient of an op that only moves items, which keeps nothing of its inputs."""
+        given = {"g": grads[0], "gs": grads}
+        results: Sequence[Array] = rule.function(*[given[n] if n in given else self.facts[n] for n in rule.reads])
+        for result in results:
+            result.shared = True  # it may be a view of the gradient
+        return results
 
     def _apply_fused(
         self, fused: Callable[..., Any], grads: Sequence[Array | None], saved: dict[str, Array]

@@ -8,6 +8,7 @@ from . import (
     flatten,
     linear,
     loss,
+    margins,
     module,
     normalization,
     parameter,
@@ -25,6 +26,7 @@ from .container import *
 from .flatten import *
 from .linear import *
 from .loss import *
+from .margins import *
 from .module import *
 from .normalization import *
 from .parameter import *
@@ -43,6 +45,7 @@ __all__ = [
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,
+    *margins.__all__,
     *module.__all__,
     *normalization.__all__,
     *parameter.__all__,

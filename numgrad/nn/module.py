@@ -138,7 +138,10 @@ class Module(HookMethods, StateDictMethods, ConversionMethods):
     def __getattr__(self, name: str) -> Any:
         # Reached only when ordinary lookup fails, perhaps before __init__ made the tables.
         state = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
+        parameters = state.get("_parameters", ())
+        if name in parameters:
+            return parameters[name]
+        for table in ("_modules", "_buffers"):
             if table in state and name in state[table]:
                 return state[table][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")

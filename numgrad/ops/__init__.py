@@ -54,6 +54,7 @@ from .dimensions import (
     swapdims,
     unflatten,
 )
+from .distances import cosine_similarity, pairwise_distance, pdist
 from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
@@ -70,7 +71,6 @@ from .inspection import (
     typename,
 )
 from .linalg import addmm, bilinear, bmm, dot, matmul, mm, mv, vdot
-from .losses import nll_loss
 from .memory import as_strided_, clone, detach, detach_, fill, fill_, is_same_size, resize_as_
 from .methods import copied_in_place, in_place
 from .normalization import layer_norm, native_layer_norm

@@ -47,11 +47,15 @@ def models(ours: ModuleType, theirs: ModuleType, *sizes: int) -> tuple[object, o
     return model, reference
 
 
+def lstm(example: ModuleType, model: object) -> list[float]:
+    return example.train(model, example.batches(np.random.default_rng(0), STEPS, 4, 30), STEPS)
+
+
 def lorenz(example: ModuleType, model: object) -> list[float]:
     return example.train(model, example.measure(np.random.default_rng(0), pieces=8), STEPS)
 
 
-SIZES = {lorenz: ()}
+SIZES = {lstm: (16,), lorenz: ()}
 
 
 @pytest.mark.parametrize("example", SIZES, ids=lambda example: example.__name__)

@@ -36,8 +36,6 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "svd": [("forward Mismatched", NULL_SPACE)],
     "cholesky_inverse": [("gradient of input 0 .*0.0 .ACTUAL", TRIANGLE)],
     "cholesky_solve": [("gradient of input 1 .*0.0 .ACTUAL", TRIANGLE)],
-    "nn.functional.cross_entropy": [("not supported yet|not implemented", "class probabilities and weights are not there yet")],
-    "nn.functional.nll_loss": [("not supported yet|not implemented", "weights are not there yet")],
     "native_layer_norm": [("Expected a proper Tensor but got None", "PyTorch's second gradient without a weight fails")],
     "linalg.norm.subgradients_at_zero": [("second gradient .*nan location", KINK)],
 }

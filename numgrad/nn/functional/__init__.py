@@ -6,27 +6,37 @@ names, warnings, choices among ops.
 
 # ruff: noqa: F403  (every family names its functions in `__all__`)
 from ...ops.counting import one_hot
+from ...ops.distances import cosine_similarity, pairwise_distance, pdist
 from ...ops.linalg import bilinear, linear
 from . import (
     activation,
     attention,
+    classification,
     loss,
+    margins,
     normalization,
     probabilities,
 )
 from .activation import *
 from .attention import *
+from .classification import *
 from .loss import *
+from .margins import *
 from .normalization import *
 from .probabilities import *
 
 __all__ = [
     "bilinear",
+    "cosine_similarity",
     "linear",
     "one_hot",
+    "pairwise_distance",
+    "pdist",
     *activation.__all__,
     *attention.__all__,
+    *classification.__all__,
     *loss.__all__,
+    *margins.__all__,
     *normalization.__all__,
     *probabilities.__all__,
 ]
