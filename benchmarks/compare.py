@@ -128,6 +128,69 @@ def mnist_network(library: Any) -> Step:
     return step
 
 
+def lstm_layer(library: Any) -> Step:
+    """An LSTM of 64 over a batch of 32 sequences of 50 steps of 16, forward and backward."""
+    library.manual_seed(0)
+    module, x = library.nn.LSTM(16, 64, batch_first=True), library.randn(32, 50, 16)
+
+    def step() -> None:
+        module.zero_grad()
+        module(x)[0].sum().backward()
+
+    return step
+
+
+def recurrence(library: Any, with_cell: bool) -> Step:
+    """50 steps of a recurrent network of 64 on a batch of 32, by a module or by the formula, forward and backward."""
+    library.manual_seed(0)
+    cell, x = library.nn.RNNCell(16, 64), library.randn(50, 32, 16)
+    w, u, b = (p.detach().t().clone().requires_grad_() for p in (cell.weight_ih, cell.weight_hh, cell.bias_ih))
+
+    def step() -> None:
+        cell.zero_grad()
+        w.grad = u.grad = b.grad = None
+        h = library.zeros(32, 64)
+        for t in range(50):
+            h = cell(x[t], h) if with_cell else library.tanh(x[t] @ w + h @ u + b)
+        h.sum().backward()
+
+    return step
+
+
+def gpt(library: Any) -> Step:
+    """One training step of a transformer of 4 layers and 4 heads, 128 wide, on 12 texts of 64 of 65 letters."""
+    nn = library.nn
+    functional = nn.functional
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(128), nn.LayerNorm(128)
+            self.qkv, self.proj = nn.Linear(128, 3 * 128), nn.Linear(128, 128)
+            self.mlp = nn.Sequential(nn.Linear(128, 4 * 128), nn.GELU(), nn.Linear(4 * 128, 128))
+
+        def forward(self, x: Any) -> Any:
+            batch, steps, width = x.shape
+            heads = (t.view(batch, steps, 4, 32).transpose(1, 2) for t in self.qkv(self.norm1(x)).split(width, dim=2))
+            y = functional.scaled_dot_product_attention(*heads, is_causal=True)
+            x = x + self.proj(y.transpose(1, 2).contiguous().view(batch, steps, width))
+            return x + self.mlp(self.norm2(x))
+
+    library.manual_seed(0)
+    tokens, places = nn.Embedding(65, 128), nn.Embedding(64, 128)
+    rest = nn.Sequential(*(Block() for _ in range(4)), nn.LayerNorm(128), nn.Linear(128, 65, bias=False))
+    optimizer = library.optim.AdamW(nn.ModuleList([tokens, places, rest]).parameters(), lr=3e-4)
+    x, y = library.randint(0, 65, (12, 64)), library.randint(0, 65, (12, 64))
+
+    def step() -> None:
+        optimizer.zero_grad()
+        logits = rest(tokens(x) + places(library.arange(64)))
+        functional.cross_entropy(logits.view(-1, 65), y.view(-1)).backward()
+        optimizer.step()
+
+    return step
+
+
 def function_of(library: Any, name: str) -> Callable[..., Any]:
     """A function by its name, in the namespace of the library or of its `nn.functional`."""
     return getattr(library, name, None) or getattr(library.nn.functional, name)
@@ -217,6 +280,10 @@ CASES = [
     Case("chain, factor with gradient", lambda library: chain(library, True), at_most=0.8),
     Case("tiny MLP step", tiny_network, at_most=0.8),
     Case("digits MLP step", digits_network),
+    Case("LSTM, 50 steps", lstm_layer, 1.5, (2,)),
+    Case("RNN cell, 50 steps", lambda library: recurrence(library, True), 0.8, (2,)),
+    Case("RNN formula, 50 steps", lambda library: recurrence(library, False), 0.8, (2,)),
+    Case("GPT step", gpt, 1.2, (2,)),
     Case("Lorenz, 50 RK4 steps", lorenz_fit, at_most=0.8, on_threads=(2,)),
     Case("MNIST MLP step", mnist_network, 1.0, (2,)),
     *(

@@ -15,6 +15,7 @@ from . import (
     parameter_container,
     recurrent,
     softmax,
+    transformer,
 )
 from . import functional as functional
 from . import init as init
@@ -33,6 +34,7 @@ from .parameter import *
 from .parameter_container import *
 from .recurrent import *
 from .softmax import *
+from .transformer import *
 
 __all__ = [
     "functional",
@@ -52,6 +54,7 @@ __all__ = [
     *parameter_container.__all__,
     *recurrent.__all__,
     *softmax.__all__,
+    *transformer.__all__,
 ]
 
 modules.publish()
