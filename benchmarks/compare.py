@@ -9,6 +9,7 @@ worse one has to meet the limit.
 """
 
 import argparse
+import io
 import json
 import math
 import os
@@ -189,6 +190,13 @@ def gpt(library: Any) -> Step:
         optimizer.step()
 
     return step
+def adam_step(library: Any) -> Step:
+    """A step of Adam on 100 parameters of 64 x 64."""
+    params = [library.randn(64, 64).requires_grad_() for _ in range(100)]
+    for param in params:
+        param.grad = library.randn(64, 64)
+    optimizer = library.optim.Adam(params)
+    return lambda: optimizer.step()
 
 
 def function_of(library: Any, name: str) -> Callable[..., Any]:
@@ -272,6 +280,55 @@ def square_matmul(library: Any, n: int) -> Step:
     return lambda: a @ b
 
 
+def loader(library: Any) -> Step:
+    """A pass over 10,000 rows of 64 in shuffled batches of 128."""
+    data = library.utils.data
+    rows = data.TensorDataset(library.randn(10_000, 64), library.arange(10_000))
+    batches = data.DataLoader(rows, batch_size=128, shuffle=True)
+    return lambda: list(batches)
+
+
+def own_dataset(library: Any) -> Step:
+    """A pass over a dataset with a `__getitem__` of its own."""
+
+    class Rows(library.utils.data.Dataset):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            self.inputs = library.randn(2000, 64)
+
+        def __len__(self) -> int:
+            return 2000
+
+        def __getitem__(self, index: int) -> Any:
+            return self.inputs[index], index % 10
+
+    batches = library.utils.data.DataLoader(Rows(), batch_size=128)
+    return lambda: list(batches)
+
+
+def iterate(library: Any) -> Step:
+    """A loop over the 20,000 rows of a tensor."""
+    x = library.randn(20_000, 8)
+
+    def step() -> None:
+        for _ in x:
+            pass
+
+    return step
+
+
+def checkpoint(library: Any) -> Step:
+    """The state of a network of 40 tensors, written to memory and read again."""
+    state = library.nn.Sequential(*[library.nn.Linear(64, 64) for _ in range(20)]).state_dict()
+
+    def step() -> None:
+        file = io.BytesIO()
+        library.save(state, file)
+        file.seek(0)
+        library.load(file)
+
+    return step
+
+
 FUNCTIONS = ("exp", "log", "tanh", "erf", "sigmoid", "gelu", "softplus", "sin")
 ROOT_HALF = math.sqrt(0.5)
 
@@ -286,6 +343,7 @@ CASES = [
     Case("GPT step", gpt, 1.2, (2,)),
     Case("Lorenz, 50 RK4 steps", lorenz_fit, at_most=0.8, on_threads=(2,)),
     Case("MNIST MLP step", mnist_network, 1.0, (2,)),
+    Case("Adam, 100 of 64x64", adam_step, 1.0, (2,)),
     *(
         Case(f"{name} 2^20", lambda library, name=name: elementwise(library, name, 2**20), at_most=0.5)
         for name in FUNCTIONS
@@ -308,6 +366,10 @@ CASES = [
         Case(f"{name} of {label}", lambda library, name=name, size=size: elementwise(library, name, size))
         for name, label, size in (("exp", "1024", 1024), ("sum", "1024", 1024), ("sum", "2^20", 2**20))
     ),
+    Case("TensorDataset, 10,000 rows", loader, 1.0),
+    Case("own dataset, 2,000 rows", own_dataset),
+    Case("iterate 20,000 rows", iterate),
+    Case("save and load 40 tensors", checkpoint),
     *(Case(f"matmul {n}x{n}", lambda library, n=n: square_matmul(library, n)) for n in (64, 512)),
 ]
 

@@ -47,29 +47,31 @@ def __getattr__(name: str) -> Any:
 
 
 def map_many(
-    function: scalar_ir.Function, dtype: np.dtype, targets: tuple[int, ...], groups: Sequence[Sequence[Any]]
-) -> Callable[..., None]:
-    """Run `function` on groups of arrays in place; called again with the numbers: `map_many(...)(*numbers)`.
+    function: scalar_ir.Function,
+    dtype: np.dtype,
+    targets: tuple[int, ...],
+    width: int,
+    arrays: Sequence[np.ndarray],
+    numbers: Sequence[float],
+) -> None:
+    """Run a function on groups of arrays in place.
 
     Args:
-        function: scalar function of as many arrays as a group has, and then numbers.
+        function: scalar function of as many arrays as a group has, and then of the numbers.
         dtype: of all arrays.
         targets: which of its inputs its results replace.
-        groups: contiguous 1-D arrays, in each group of one size.
+        width: how many arrays a group has.
+        arrays: contiguous 1-D arrays, group by group; those of one group have one size.
+        numbers: the same for all groups.
     """
-    size = len(groups[0])
-    kernel = _kernel(function, dtype, targets, size)
-    objects = np.fromiter([id(array) for group in groups for array in group], np.int64, size * len(groups))
-    chunks, items = _chunks(tuple([len(group[0]) for group in groups]))
-
-    def call(*numbers: float) -> None:
-        if items < SPLIT:
-            kernel(objects, chunks, 0, len(chunks), *numbers)
-        else:
-            letters = "ww<>" + "w" * len(numbers)
-            threads.split(kernel, letters, (objects, chunks, 0, len(chunks), *numbers), items, len(chunks))
-
-    return call
+    kernel = _kernel(function, dtype, targets, width)
+    objects = np.fromiter(map(id, arrays), np.int64, len(arrays))
+    chunks, items = _chunks(tuple(map(len, arrays[::width])))
+    if items < SPLIT:
+        kernel(objects, chunks, 0, len(chunks), *numbers)
+    else:
+        letters = "ww<>" + "w" * len(numbers)
+        threads.split(kernel, letters, (objects, chunks, 0, len(chunks), *numbers), items, len(chunks))
 
 
 @functools.lru_cache(maxsize=64)

@@ -208,8 +208,14 @@ def stack(*tensors, dim=0):
 
 @stack.kernel("cpu")
 def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    index = (*[slice(None)] * dim, None)
-    return np.concatenate([x[index] for x in tensors], dim)  # as np.stack does it, without its questions
+    shape = tensors[0].shape
+    result = np.empty((*shape[:dim], len(tensors), *shape[dim:]), tensors[0].dtype)  # in C order, whatever theirs is
+    if not dim and shape:
+        np.concatenate(tensors, out=result.reshape(len(tensors) * shape[0], *shape[1:]))
+    else:
+        index = (*[slice(None)] * dim, None)
+        np.concatenate([x[index] for x in tensors], dim, out=result)
+    return result
 
 
 @stack.kernel("cuda")

@@ -39,7 +39,7 @@ def planned(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
                 return None
             key.append(array.dtype)
             key.append(array.shape)
-            recorded = recorded or x._requires_grad or x._view is not None
+            recorded = recorded or x._requires_grad or (x._view is not None and _is_tracked(x))
         else:
             key.append(x.__class__)
     plan = op.broadcast_plans.get(tuple(key))
@@ -50,6 +50,11 @@ def planned(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
     if where.context is not AUTODIFF or (recorded and mode.enabled):
         return None
     return _in_place(plan, inputs, out)
+
+
+def _is_tracked(view: Any) -> bool:
+    """Whether the graph asks about a write to a view, or through it: it or its base requires a gradient."""
+    return bool(view.requires_grad or view._view.base._requires_grad)
 
 
 def by_plan(op: ElementwiseOp, plan: BroadcastPlan, inputs: tuple[Any, ...], where: Any) -> Any:
@@ -109,13 +114,15 @@ def keep_plan(
     op: ElementwiseOp, inputs: tuple[Any, ...], operands: list[Any], compute: Any, target: Array, meta: Any
 ) -> None:
     """Keep how a call was made, if one like it can be made so again."""
+    parts: list[Any] = []
+    for x in inputs:
+        parts += [x._array.dtype, x._array.shape] if x.__class__ in CLASSES else [x.__class__]
+    key, plans = tuple(parts), op.broadcast_plans
+    if key in plans:
+        return
     plan = broadcast_plan(op.scalar, compute, operands, target, meta)
     if plan is None:
         return
-    key = []
-    for x in inputs:
-        key += [x._array.dtype, x._array.shape] if x.__class__ in CLASSES else [x.__class__]
-    plans = op.broadcast_plans
     if len(plans) >= _MOST:
         plans.clear()
-    plans[tuple(key)] = plan
+    plans[key] = plan

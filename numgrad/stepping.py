@@ -37,38 +37,39 @@ def step(op: ElementwiseOp, rows: Rows, numbers: tuple[float, ...]) -> None:
         for row in rows:
             for i in op.targets:
                 before_write(row[i])
+    targets = op.targets
     for row in rows:
-        for i in op.targets:
-            check_counted(row[i])
-    groups = _plain_groups(rows)
-    if groups is None:
+        for i in targets:
+            storage = row[i]._array.storage
+            if storage.version < 0:
+                check_counted(row[i])
+            storage.version += 1
+    dtype = rows[0][0]._array.dtype
+    flats = _flats(rows, dtype)
+    if flats is None:
         for row in rows:
             _step_alone(op, row, numbers)
     else:
-        map_many(op.scalar, groups[0][0].dtype, op.targets, groups)(*numbers)
-    for row in rows:
-        for i in op.targets:
-            row[i]._array.storage.version += 1
-        if watching:
-            observe(op, (*row, *numbers), tuple(row[i] for i in op.targets), True)
+        map_many(op.scalar, dtype, targets, len(rows[0]), flats, numbers)
+    if watching:
+        for row in rows:
+            observe(op, (*row, *numbers), tuple(row[i] for i in targets), True)
 
 
-def _plain_groups(rows: Rows) -> list[list[Any]] | None:
-    """The items of each row's tensors, unless one is laid out otherwise, of another dtype, or on another device."""
-    dtype = rows[0][0]._array.dtype
+def _flats(rows: Rows, dtype: Any) -> list[Any] | None:
+    """The items of all tensors, row by row, unless one is laid out otherwise, of another dtype, or on another device."""
     if dtype.num > LAST_COMPILED:
         return None
-    groups = []
+    flats = []
     for row in rows:
         shape = row[0]._array.shape
-        group = []
         for x in row:
             array = x._array
-            if array.flat is None or array.dtype is not dtype or array.shape != shape:
+            flat = array.flat
+            if flat is None or array.dtype is not dtype or array.shape != shape:
                 return None
-            group.append(array.flat)
-        groups.append(group)
-    return groups
+            flats.append(flat)
+    return flats
 
 
 def _step_alone(op: ElementwiseOp, row: tuple[Any, ...], numbers: tuple[float, ...]) -> None:

@@ -516,7 +516,7 @@ class Tensor(Variable):
     def __iter__(self) -> Iterator[Any]:
         if not self.dim():
             raise TypeError("iteration over a 0-d tensor")
-        return iter(splitting.unbind(self))
+        return splitting.rows(self)
 
     def __reversed__(self) -> Any:
         return self.flip(0) if self.dim() else self

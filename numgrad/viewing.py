@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
 from .autograd.checkpointing import checkpoint
@@ -67,6 +70,32 @@ def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> t
         out._view = ViewInfo(base, version, creation)
         found.append(out)
     return tuple(found)
+
+
+def rows(x: Any) -> Iterator[Any]:
+    """The slices of the first dimension, as an unrecorded `unbind` gives them, each made when it is asked for.
+
+    20,000 rows at once would be 100,000 objects for Python's garbage collector to look at, again and again.
+    """
+    array, where = x._array, x._device
+    storage, dtype, shape, strides = array.storage, array.dtype, array.shape[1:], array.strides[1:]
+    base = x if x._view is None else x._view.base
+    creation = inherited(x._view, SEVERAL if mode.enabled else _unrecorded())
+    step = array.strides[0]
+    offsets = (
+        range(array.offset, array.offset + array.shape[0] * step, step)
+        if step
+        else repeat(array.offset, array.shape[0])
+    )
+    # The 1-d memory of a row is a row of the whole as a matrix.
+    flats = repeat(None) if array.flat is None else array.flat.reshape(array.shape[0], math.prod(shape))
+    for offset, flat in zip(offsets, flats, strict=False):
+        row = Array(storage, dtype, shape, strides, offset, flat)
+        if flat is None:
+            row = row.view(shape, strides, offset)
+        out = wrap(row, where)
+        out._view = ViewInfo(base, storage.version, creation)
+        yield out
 
 
 def _unrecorded() -> str:

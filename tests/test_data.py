@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import threading
+import weakref
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ from datasets import Draws, Faults, LocalError, Parts, Worker, as_they_are
 from processes import output
 
 import numgrad as ng
+from numgrad.kernels.cpus import usable_cpus
 from numgrad.utils.data import (
     ConcatDataset,
     DataLoader,
@@ -291,6 +293,14 @@ def test_gradients_flow_to_the_tensors_of_a_dataset():
     assert x.grad.tolist() == [1, 1, 2, 2]
 
 
+def test_rows_of_a_tensor_are_made_when_they_are_asked_for():
+    """Behaviours, row 112: a loop over many rows does not begin by making them all."""
+    rows = iter(ng.zeros(20_000, 2))
+    seen = [weakref.ref(next(rows)) for _ in range(5)]
+    assert all(row() is None for row in seen[:-1])
+    assert sum(1 for _ in rows) == 20_000 - 5
+
+
 def test_random_splits_repeat_by_seed():
     def split() -> list[list[int]]:
         return [list(part.indices) for part in random_split(range(20), [5, 15])]
@@ -302,10 +312,12 @@ def test_random_splits_repeat_by_seed():
     assert any(a > b for a, b in pairwise(first[1]))
 
 
-def test_more_processes_than_cpus_warn_and_more_threads_do_not():
+def test_more_processes_than_cpus_warn_and_very_many_threads():
     with pytest.warns(UserWarning, match="This DataLoader will create 4096 worker processes in total"):
         DataLoader(range(2), num_workers=4096, multiprocessing_context="spawn")
-    DataLoader(range(2), num_workers=4096)
+    with pytest.warns(UserWarning, match=r"worker threads in total.*excessive worker creation"):
+        DataLoader(range(2), num_workers=4096)
+    DataLoader(range(2), num_workers=usable_cpus() + 1)
 
 
 def test_an_iterable_dataset_that_knows_no_part_comes_once_for_each_worker():

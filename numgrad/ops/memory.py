@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..autograd.grad_mode import mode
 from ..autograd.inplace import check_writable
 from ..autograd.variable import CLASSES, wrap_new
+from ..autograd.watch import watching
 from ..dispatch import dispatch
 from ..kernels import movement, views
 from ..kernels.array import Array, Storage, contiguous_strides
@@ -140,7 +142,14 @@ def is_contiguous(input: Any, memory_format: Any = contiguous_format) -> bool:
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy, recorded; it lies in memory as the tensor, or as `memory_format` says."""
     check_tensor("clone", input)
-    strides = wanted_strides("clone", memory_format, input._array.shape)
+    array = input._array
+    strides = wanted_strides("clone", memory_format, array.shape)
+    if strides is not None and array.__class__ is Array and not watching and not (mode.enabled and input.requires_grad):
+        target = input._device.kernels().empty(array.shape, array.dtype, input._device.hardware)
+        if target.strides != strides:
+            target = target.view(array.shape, strides, 0)
+        input._device.kernels().copy(array, target)
+        return wrap_new(target, input._device)
     return lay_out(dispatch(movement.clone, (input,)), strides)
 
 

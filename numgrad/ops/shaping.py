@@ -266,6 +266,9 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 
 
 def _promoted(tensors: Sequence[Any]) -> tuple[Any, ...]:
+    first = tensors[0]._array.dtype
+    if all(x._array.dtype is first for x in tensors):
+        return tuple(tensors)
     common = tensors[0].dtype
     for x in tensors[1:]:
         common = common_dtype(common, x.dtype)
@@ -278,10 +281,11 @@ def _check_tensors(name: str, tensors: Any) -> None:
             f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
         )
     for i, x in enumerate(tensors):
+        if x.__class__ in CLASSES:
+            continue
         if isinstance(x, Foreign):
             raise TypeError(MIXED)
-        if x.__class__ not in CLASSES:
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+        raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
 
 
 def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:

@@ -6,10 +6,13 @@ Those of `unbind`, `split` and `chunk` come from one node; PyTorch allows none o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .. import viewing
+from ..autograd.grad_mode import mode
 from ..autograd.variable import CLASSES
+from ..autograd.watch import watching
 from ..dispatch import dispatch
 from ..kernels import views
 from .checks import check_tensor
@@ -24,6 +27,13 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     if not input.dim():
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return dispatch(views.unbind, (input,), (wrap_dim(dim, input.dim()),))
+
+
+def rows(input: Any) -> Iterator[Any]:
+    """What iterating a tensor gives: its slices along the first dimension, those of `unbind`."""
+    if watching or mode.levels or (mode.enabled and input.requires_grad):
+        return iter(unbind(input))
+    return viewing.rows(input)
 
 
 def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Any, ...]:

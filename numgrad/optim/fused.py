@@ -15,7 +15,7 @@ from ..stepping import step as step_in_place
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
 
-__all__ = ["FusedOptimizer", "check_fused", "check_lr", "sign"]
+__all__ = ["FusedOptimizer", "check_fused", "check_lr", "count_dtype", "new_count", "sign"]
 
 State = dict[str, Any]
 Rule = tuple[Any, tuple[str, ...]]  # an op of kernels/optimizers.py, and the entries of the state that it takes
@@ -121,7 +121,7 @@ class FusedOptimizer(Optimizer):
         """Fill the state of a parameter: its counters, and tensors of zeros like the parameter."""
         beside = group.get("capturable") or group.get("fused")
         for name, start in self._counters.items():
-            state[name] = full((), start, dtype=_count_dtype(group), device=param.device if beside else None)
+            state[name] = new_count(start, count_dtype(group), param.device if beside else None)
         for name in names:
             state[name] = zeros_like(param)
 
@@ -135,10 +135,12 @@ class FusedOptimizer(Optimizer):
                 values = self.state.get(param, {})
                 for name in self._counters:
                     if name in values and not isinstance(values[name], Tensor):  # old state dicts have numbers
-                        values[name] = full((), float(values[name]), dtype=_count_dtype(group))
+                        values[name] = new_count(float(values[name]), count_dtype(group))
 
     def _fitted(self, value: Any, param: Any, number: Any, name: str = "") -> Any:
-        if isinstance(value, Tensor) and name not in self._counters and value.shape != param.shape:
+        if isinstance(value, Tensor) and name in self._counters and name != "step":
+            return value.detach().to(device=param.device, copy=True)  # in another dtype it would go on otherwise
+        if isinstance(value, Tensor) and name != "step" and value.shape != param.shape:
             raise ValueError(
                 f"loaded state dict has '{name}' of shape {value.shape} for parameter {self._named(param, number)}, "
                 f"which has shape {param.shape}: it was saved by the optimizer of another model"
@@ -183,8 +185,13 @@ def _check_fused_param(param: Any) -> None:
         )
 
 
-def _count_dtype(group: Group) -> dtype:
-    """float64 where that is the default dtype, else float32."""
+def new_count(value: float, dtype: dtype, device: Any = None) -> Tensor:
+    """A number of a parameter's state, such as its steps so far, as a tensor."""
+    return full((), value, dtype=dtype, device=device)
+
+
+def count_dtype(group: Group) -> dtype:
+    """The dtype of such a tensor: float64 where that is the default dtype, else float32."""
     return float64 if get_default_dtype() is float64 and not group.get("fused") else float32
 
 

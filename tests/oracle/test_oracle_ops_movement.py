@@ -64,3 +64,13 @@ def test_movement(expression):
 def test_creation_and_counting(expression):
     ours, theirs = shown(numgrad, expression), shown(torch, expression)
     assert agree(ours, theirs), f"{ours}\n{theirs}"
+
+
+@pytest.mark.parametrize("dim", range(4))
+@pytest.mark.parametrize("permutation", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_stack_lays_its_result_out_as_pytorch(permutation, dim):
+    found = [
+        library.stack([library.arange(24.0).reshape(2, 3, 4).permute(permutation)] * 2, dim) for library in (numgrad, torch)
+    ]
+    assert found[0].stride() == found[1].stride()
+    assert found[0].tolist() == found[1].tolist()

@@ -245,3 +245,23 @@ def test_as_strided_over_part_of_a_storage(seed: int) -> None:
     found = as_strided_gradients(numgrad, chosen, source, *values)
     for mine, theirs in zip(found, as_strided_gradients(torch, chosen, source, *values), strict=True):
         np.testing.assert_allclose(mine, np.where(np.isnan(theirs), 0, theirs), rtol=1e-12, atol=1e-14)
+
+
+ROWS = side_by_side.snippets("""
+x = torch.arange(6.).reshape(2, 3)⏎out = [(r, r._is_view(), r._base is x, r.storage_offset(), r.stride(), r._version) for r in x]
+x = torch.arange(6.).reshape(2, 3)⏎out = [(r.tolist(), r.stride(), r.storage_offset()) for y in (x[1].expand(2, 3), x.t(), x[:, 1:], x[1:], x[:0], torch.empty(2, 0), torch.arange(3)) for r in y]
+x = torch.arange(6.).reshape(2, 3)⏎for r in x[:, 1:]: r.mul_(2)⏎out = x, x._version
+x = torch.arange(6.).reshape(2, 3)⏎w = torch.ones(3, requires_grad=True)⏎r = next(iter(x))⏎r.mul_(w)
+x = torch.arange(6.).reshape(2, 3)⏎w = torch.ones(3, requires_grad=True)⏎r = next(iter(x))⏎x.mul_(w)⏎out = r.requires_grad, r
+x = torch.ones(2, 3, requires_grad=True)⏎out = [(r.grad_fn.name(), r.output_nr) for r in x]
+x = torch.ones(2, 3, requires_grad=True)⏎with torch.no_grad():⏎    r = next(iter(x))⏎    r.mul_(2)⏎out = r.requires_grad, x
+x = torch.ones(2, 3, requires_grad=True)⏎with torch.no_grad():⏎    r = next(iter(x))⏎r.mul_(2)
+x = torch.ones(2, 3)⏎with torch.inference_mode():⏎    rs = list(x)⏎out = [r.is_inference() for r in rs]
+out = list(torch.tensor(1.))
+out = next(iter(torch.tensor(1.)))
+""")
+
+
+@pytest.mark.parametrize("snippet", ROWS)
+def test_rows_of_a_tensor(snippet):
+    assert side_by_side.shown(numgrad, snippet) == side_by_side.shown(torch, snippet)

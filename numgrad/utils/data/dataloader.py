@@ -23,6 +23,7 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, dr
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 T_co = TypeVar("T_co", covariant=True)
+THREADS_A_CPU = 8  # that do not need a warning
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
@@ -205,12 +206,14 @@ class DataLoader(Generic[T_co]):
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
     def check_worker_number_rationality(self) -> None:
-        """Warn of more worker processes than CPUs. Threads cost little, and may be more."""
-        if self._context is None or self.num_workers <= usable_cpus():
+        """Warn of more worker processes than CPUs, and of very many threads, which cost less."""
+        most = usable_cpus() * (THREADS_A_CPU if self._context is None else 1)
+        if self.num_workers <= most:
             return
+        kind = "threads" if self._context is None else "processes"
         warnings.warn(
-            f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of worker "
-            f"in current system is {usable_cpus()}, which is smaller than what this DataLoader is going to create. Please "
+            f"This DataLoader will create {self.num_workers} worker {kind} in total. Our suggested max number of worker in "
+            f"current system is {most}, which is smaller than what this DataLoader is going to create. Please "
             "be aware that excessive worker creation might get DataLoader running slow or even freeze, lower the worker "
             "number to avoid potential slowness/freeze if necessary.",
             stacklevel=3,
