@@ -177,7 +177,7 @@ _making_storage = fork_safe_lock()  # two threads that view one array must agree
 
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
     """Whether a layout is C-contiguous, as PyTorch's `Tensor.is_contiguous`: empty layouts are."""
-    if 0 in shape:
+    if not shape or 0 in shape:
         return True
     if len(shape) == 1:
         return strides[0] == 1 or shape[0] == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-FOR_BOTH = ["fit_curve", "lorenz", "lstm"]  # PyTorch runs them with the import replaced
+FOR_BOTH = ["fit_curve", "lorenz", "lstm", "vae"]  # PyTorch runs them with the import replaced
 
 
 def run(name: str, capsys: pytest.CaptureFixture, **arguments: int) -> str:
@@ -36,6 +36,11 @@ def test_examples_are_short_and_import_one_library(name):
 def test_lstm(capsys):
     first, last = losses(run("lstm", capsys, steps=60))
     assert last < 0.5 * first
+
+
+def test_vae(capsys):
+    first, last = losses(run("vae", capsys, epochs=4))
+    assert last < 0.75 * first
 
 
 def test_lorenz(capsys):

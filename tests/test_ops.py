@@ -44,7 +44,7 @@ HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 ON_CUDA = [n for n in ALL if n not in DTYPE_VIEWS and (n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels)]
 NOT_ON_CUDA = {"as_strided", "as_strided_", "unfold"}  # the gradient has no CUDA kernel
 MADE_ON_HOST = {  # the results move to the device
-    *("arange", "draw", "eye", "linspace", "logspace", "multinomial", "permutation", "poisson_counts"),
+    *("arange", "draw", "dropout_noise", "eye", "linspace", "logspace", "multinomial", "permutation", "poisson_counts"),
     "triangle_indices",
 }
 SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]

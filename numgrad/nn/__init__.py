@@ -5,6 +5,8 @@ from . import (
     activation,
     attention,
     container,
+    convolution,
+    dropout,
     flatten,
     linear,
     loss,
@@ -13,6 +15,7 @@ from . import (
     normalization,
     parameter,
     parameter_container,
+    pooling,
     recurrent,
     softmax,
 )
@@ -23,6 +26,8 @@ from . import utils as utils
 from .activation import *
 from .attention import *
 from .container import *
+from .convolution import *
+from .dropout import *
 from .flatten import *
 from .linear import *
 from .loss import *
@@ -31,6 +36,7 @@ from .module import *
 from .normalization import *
 from .parameter import *
 from .parameter_container import *
+from .pooling import *
 from .recurrent import *
 from .softmax import *
 
@@ -42,6 +48,8 @@ __all__ = [
     *activation.__all__,
     *attention.__all__,
     *container.__all__,
+    *convolution.__all__,
+    *dropout.__all__,
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,
@@ -50,6 +58,7 @@ __all__ = [
     *normalization.__all__,
     *parameter.__all__,
     *parameter_container.__all__,
+    *pooling.__all__,
     *recurrent.__all__,
     *softmax.__all__,
 ]

@@ -37,6 +37,16 @@ from .contractions import (
     outer,
     tensordot,
 )
+from .convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    convolution,
+)
 from .counting import bincount, bucketize, corrcoef, cov, histc, histogram, isin, searchsorted, unravel_index
 from .dimensions import (
     adjoint,
@@ -55,6 +65,17 @@ from .dimensions import (
     unflatten,
 )
 from .distances import cosine_similarity, pairwise_distance, pdist
+from .dropout import (
+    alpha_dropout,
+    alpha_dropout_,
+    dropout,
+    dropout_,
+    feature_alpha_dropout,
+    feature_alpha_dropout_,
+    feature_dropout,
+    feature_dropout_,
+    native_dropout,
+)
 from .einsum import einsum
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
@@ -91,6 +112,8 @@ from .ordering import (
     unique,
     unique_consecutive,
 )
+from .padding import constant_pad_nd
+from .pooling import max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d
 from .probabilities import log_softmax, softmax
 from .rearrangement import (
     block_diag,

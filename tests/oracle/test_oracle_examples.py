@@ -1,6 +1,7 @@
 """The examples under PyTorch, with only the import replaced: the same weights, noise, masks and batches give the same losses."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 
@@ -51,11 +52,16 @@ def lstm(example: ModuleType, model: object) -> list[float]:
     return example.train(model, example.batches(np.random.default_rng(0), STEPS, 4, 30), STEPS)
 
 
+def vae(example: ModuleType, model: object) -> list[float]:
+    rng = np.random.default_rng(0)
+    return example.train(model, islice(example.batches(rng, example.load_images(), 1, 4), STEPS))
+
+
 def lorenz(example: ModuleType, model: object) -> list[float]:
     return example.train(model, example.measure(np.random.default_rng(0), pieces=8), STEPS)
 
 
-SIZES = {lstm: (16,), lorenz: ()}
+SIZES = {lstm: (16,), vae: (32, 4), lorenz: ()}
 
 
 @pytest.mark.parametrize("example", SIZES, ids=lambda example: example.__name__)

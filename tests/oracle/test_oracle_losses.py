@@ -1,4 +1,4 @@
-"""Losses, softmax, distances: what PyTorch's table of samples leaves out. Names of nodes, dtypes, texts, edge values.
+"""Losses, softmax, distances, dropout: what PyTorch's table of samples leaves out. Names of nodes, dtypes, texts, edge values.
 
 The same expressions run in both libraries; values and gradients of their samples are compared in `test_oracle_op_db.py`
 and `test_oracle_module_db.py`.
@@ -124,6 +124,21 @@ torch.softmax(torch.tensor(3.), 0) ; F.log_softmax(image, 1)[0, 0] ; torch.softm
 nn.Softmax() ; nn.LogSoftmax(1) ; nn.Softmin(-1) ; nn.Softmax2d() ; nn.Softmax2d()(x) ; nn.Softmax2d()(image).sum(0) ; nn.Softmin(0)(x)
 """
 
+DROPOUT = """
+F.dropout(x, 1.5) ; F.dropout(x, -.1) ; F.dropout(x, 'a') ; F.dropout(3, .5) ; F.dropout(x, 0.) is x ; F.dropout(x, .5, False) is x
+F.dropout(x, 1.) ; F.dropout(x * nan, 1.) ; F.dropout(i, .5) ; F.dropout(i, 0.) ; F.dropout(x, .5, inplace=True) ; F.dropout(x, None)
+F.dropout(x * 1, 1., inplace=True) ; F.dropout(x * 1, .5, inplace=True).grad_fn.name() ; F.dropout(x[:0], .5) ; F.dropout(x.cfloat(), .5)
+torch.dropout(x, .5, True).grad_fn.name() ; torch.dropout(x, 1.5, True) ; torch.dropout_(y.clone(), 1., True) ; torch.dropout(x, p=.5, train=False)
+F.alpha_dropout(x, 1.5) ; F.alpha_dropout(x) is x ; F.alpha_dropout(x, .5, True).grad_fn.name() ; F.alpha_dropout(x, 1., True)
+F.alpha_dropout(i, .5, True) ; F.feature_alpha_dropout(x[0], .5, True) ; F.feature_alpha_dropout(x, 1.5, True) ; F.dropout1d(x[0])
+F.dropout1d(x[None], 1.) ; F.dropout1d(x[None, None]) ; F.dropout1d(x, 1.) ; F.dropout1d(x, .5, False) is x ; F.dropout2d(x, 1.)
+F.dropout2d(x[None], 1.) ; F.dropout2d(x[None, None], 1.5) ; F.dropout2d(x[None, None, None], 1.) ; F.dropout3d(x[None, None], 1.)
+F.dropout3d(x, 1.) ; F.dropout3d(x[None, None, None, None], 1.) ; torch.feature_dropout(x[0], .5, True)
+torch.native_dropout(x, 1., True) ; torch.native_dropout(x, .5, False) ; torch.native_dropout(x, 1.5, True) ; torch.native_dropout(i, .5, True)
+torch.native_dropout(x, 0., None) ; nn.Dropout(1.5) ; nn.Dropout(-1) ; nn.Dropout(.3, True) ; nn.AlphaDropout() ; nn.FeatureAlphaDropout(.2)
+nn.Dropout1d() ; nn.Dropout2d(.1) ; nn.Dropout3d() ; nn.Dropout(.5).eval()(x) is x
+"""
+
 MODULES = """
 nn.NLLLoss2d() ; nn.NLLLoss(w, ignore_index=3).state_dict() ; nn.BCEWithLogitsLoss(pos_weight=w).state_dict() ; nn.HuberLoss(delta=1j)
 nn.TripletMarginLoss(margin=0) ; nn.TripletMarginWithDistanceLoss(margin=-1) ; nn.TripletMarginWithDistanceLoss() ; nn.MultiMarginLoss(p=3)
@@ -133,7 +148,7 @@ nn.CosineSimilarity(0)(x, y) ; nn.PairwiseDistance()(x, y) ; nn.PairwiseDistance
 
 EXPRESSIONS = [
     part.strip()
-    for text in (POINTWISE, CLASSES, MARGINS, PROBABILITIES, MODULES)
+    for text in (POINTWISE, CLASSES, MARGINS, PROBABILITIES, DROPOUT, MODULES)
     for line in snippets(text)
     for part in line.split(" ; ")
 ]
