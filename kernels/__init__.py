@@ -18,6 +18,7 @@ from . import (  # each import fills the op table with one family
     complex_forms,
     complex_numbers,
     complex_refusals,
+    convolution,
     counting,
     draws,
     dropout,
@@ -31,7 +32,9 @@ from . import (  # each import fills the op table with one family
     normalization,
     optimizers,
     ordering,
+    padding,
     pointwise_losses,
+    pooling,
     pseudoinverse,
     rearrangement,
     recurrent,
@@ -46,6 +49,7 @@ from . import (  # each import fills the op table with one family
     statistics,
     systems,
     views,
+    windows,
 )
 from .registry import OPS
 
@@ -61,6 +65,7 @@ __all__ = [
     "complex_forms",
     "complex_numbers",
     "complex_refusals",
+    "convolution",
     "counting",
     "draws",
     "dropout",
@@ -74,7 +79,9 @@ __all__ = [
     "normalization",
     "optimizers",
     "ordering",
+    "padding",
     "pointwise_losses",
+    "pooling",
     "pseudoinverse",
     "rearrangement",
     "recurrent",
@@ -89,4 +96,5 @@ __all__ = [
     "statistics",
     "systems",
     "views",
+    "windows",
 ]

@@ -5,6 +5,7 @@ from . import (
     activation,
     attention,
     container,
+    convolution,
     dropout,
     flatten,
     linear,
@@ -14,8 +15,10 @@ from . import (
     normalization,
     parameter,
     parameter_container,
+    pooling,
     recurrent,
     softmax,
+    transformer,
 )
 from . import functional as functional
 from . import init as init
@@ -24,6 +27,7 @@ from . import utils as utils
 from .activation import *
 from .attention import *
 from .container import *
+from .convolution import *
 from .dropout import *
 from .flatten import *
 from .linear import *
@@ -33,8 +37,10 @@ from .module import *
 from .normalization import *
 from .parameter import *
 from .parameter_container import *
+from .pooling import *
 from .recurrent import *
 from .softmax import *
+from .transformer import *
 
 __all__ = [
     "functional",
@@ -44,6 +50,7 @@ __all__ = [
     *activation.__all__,
     *attention.__all__,
     *container.__all__,
+    *convolution.__all__,
     *dropout.__all__,
     *flatten.__all__,
     *linear.__all__,
@@ -53,8 +60,10 @@ __all__ = [
     *normalization.__all__,
     *parameter.__all__,
     *parameter_container.__all__,
+    *pooling.__all__,
     *recurrent.__all__,
     *softmax.__all__,
+    *transformer.__all__,
 ]
 
 modules.publish()

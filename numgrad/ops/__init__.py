@@ -37,6 +37,16 @@ from .contractions import (
     outer,
     tensordot,
 )
+from .convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    convolution,
+)
 from .counting import bincount, bucketize, corrcoef, cov, histc, histogram, isin, searchsorted, unravel_index
 from .dimensions import (
     adjoint,
@@ -102,6 +112,8 @@ from .ordering import (
     unique,
     unique_consecutive,
 )
+from .padding import constant_pad_nd
+from .pooling import max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d
 from .probabilities import log_softmax, softmax
 from .rearrangement import (
     block_diag,

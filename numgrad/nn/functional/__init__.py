@@ -12,9 +12,12 @@ from . import (
     activation,
     attention,
     classification,
+    convolution,
     loss,
     margins,
     normalization,
+    padding,
+    pooling,
     probabilities,
 )
 from . import (
@@ -23,10 +26,13 @@ from . import (
 from .activation import *
 from .attention import *
 from .classification import *
+from .convolution import *
 from .dropout import *
 from .loss import *
 from .margins import *
 from .normalization import *
+from .padding import *
+from .pooling import *
 from .probabilities import *
 
 __all__ = [
@@ -38,6 +44,10 @@ __all__ = [
     "pdist",
     *activation.__all__,
     *attention.__all__,
+    *convolution.__all__,
+    *loss.__all__,
+    *padding.__all__,
+    *pooling.__all__,
     *classification.__all__,
     *_dropout.__all__,
     *loss.__all__,
