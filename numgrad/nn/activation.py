@@ -6,7 +6,25 @@ from ..tensor import Tensor
 from . import functional as F
 from .module import Module
 
-__all__ = ["ReLU", "Sigmoid", "Tanh"]
+__all__ = ["GELU", "ReLU", "Sigmoid", "Tanh"]
+
+
+class GELU(Module):
+    """x * P(X <= x) for a normally distributed X, elementwise; `approximate="tanh"` takes an approximation of it."""
+
+    approximate: str
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        """The approximation."""
+        return f"approximate={self.approximate!r}"
 
 
 class ReLU(Module):
