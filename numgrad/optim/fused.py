@@ -211,7 +211,10 @@ def _without_tensors(group: Group) -> Group:
 def _record(op: Any, row: tuple[Any, ...], numbers: tuple[Any, ...]) -> None:
     """The step of one parameter, recorded: its tensors become the results of the op."""
     is_complex = row[0].is_complex()
-    operands = [view_as_real(x) for x in row] if is_complex else row
+    # What is written is cloned: gradients read what it was before.
+    operands = [x.clone() if i in op.targets else x for i, x in enumerate(row)]
+    if is_complex:
+        operands = [view_as_real(x) for x in operands]
     results = dispatch(op, (*operands, *numbers))
     for i, result in zip(op.targets, results if op.outputs > 1 else (results,), strict=True):
         row[i].copy_(view_as_complex(result) if is_complex else result)
