@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from . import counting
+from .array import Shape
 from .blocks import first_outside, is_compiled, take_blocks
 from .cpu import loop
 from .registry import Sample, op
@@ -58,6 +61,7 @@ def _added(source: np.ndarray, positions: np.ndarray, rows: int, skipped: int) -
     samples=[
         Sample(((4, 3), [[1, 3], [0, 1]])),
         Sample(((4, 3), [1, 3, 1]), {"padding_idx": 2}),
+        Sample(((4, 3), [1, 3, 0]), {"scale_grad_by_freq": True}),
     ],
     reference=lambda weight, indices, **_: weight[indices],
     plain=("indices",),
@@ -84,6 +88,22 @@ def _(g, indices, weight_shape, padding_idx, scale_grad_by_freq):
         counts = index_select(counting.bincount(flat, minlength=weight_shape[0]), flat, dim=0)
         g = g / counts.to(g.dtype).reshape((*indices.shape, 1))
     return embedding_dense_backward(g, indices, num_weights=weight_shape[0], padding_idx=padding_idx)
+
+
+@embedding.fused_backward("cpu")
+def _(
+    g: np.ndarray,
+    indices: np.ndarray,
+    weight_shape: Shape,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+    needs: tuple[bool, ...],
+) -> tuple[Any, ...]:
+    positions = _positions(indices, weight_shape[0])
+    rows = g.reshape(-1, weight_shape[1])
+    if scale_grad_by_freq:
+        rows = rows / np.bincount(positions)[positions].astype(g.dtype)[:, None]
+    return (_added(rows, positions, weight_shape[0], padding_idx), None)
 
 
 def _backward_reference(g: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int) -> np.ndarray:
