@@ -19,6 +19,7 @@ from . import (
     pooling,
     recurrent,
     softmax,
+    transformer,
 )
 from . import functional as functional
 from . import init as init
@@ -41,6 +42,7 @@ from .parameter_container import *
 from .pooling import *
 from .recurrent import *
 from .softmax import *
+from .transformer import *
 
 __all__ = [
     "functional",
@@ -64,6 +66,7 @@ __all__ = [
     *pooling.__all__,
     *recurrent.__all__,
     *softmax.__all__,
+    *transformer.__all__,
 ]
 
 modules.publish()

@@ -4,6 +4,7 @@
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from .activations import *
 from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
