@@ -7,6 +7,7 @@ from . import (
     container,
     convolution,
     dropout,
+    embedding,
     flatten,
     linear,
     loss,
@@ -18,6 +19,7 @@ from . import (
     pooling,
     recurrent,
     softmax,
+    transformer,
 )
 from . import functional as functional
 from . import init as init
@@ -28,6 +30,7 @@ from .attention import *
 from .container import *
 from .convolution import *
 from .dropout import *
+from .embedding import *
 from .flatten import *
 from .linear import *
 from .loss import *
@@ -39,6 +42,7 @@ from .parameter_container import *
 from .pooling import *
 from .recurrent import *
 from .softmax import *
+from .transformer import *
 
 __all__ = [
     "functional",
@@ -50,6 +54,7 @@ __all__ = [
     *container.__all__,
     *convolution.__all__,
     *dropout.__all__,
+    *embedding.__all__,
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,
@@ -61,6 +66,7 @@ __all__ = [
     *pooling.__all__,
     *recurrent.__all__,
     *softmax.__all__,
+    *transformer.__all__,
 ]
 
 modules.publish()
