@@ -48,6 +48,12 @@ def models(ours: ModuleType, theirs: ModuleType, *sizes: int) -> tuple[object, o
     return model, reference
 
 
+def digits_conv(example: ModuleType, model: object) -> list[float]:
+    rng = np.random.default_rng(0)
+    images, labels, *_ = example.load_split(rng)
+    return example.train(model, islice(example.batches(rng, images, labels), STEPS), 100)
+
+
 def lstm(example: ModuleType, model: object) -> list[float]:
     return example.train(model, example.batches(np.random.default_rng(0), STEPS, 4, 30), STEPS)
 
@@ -61,7 +67,7 @@ def lorenz(example: ModuleType, model: object) -> list[float]:
     return example.train(model, example.measure(np.random.default_rng(0), pieces=8), STEPS)
 
 
-SIZES = {lstm: (16,), vae: (32, 4), lorenz: ()}
+SIZES = {digits_conv: (), lstm: (16,), vae: (32, 4), lorenz: ()}
 
 
 @pytest.mark.parametrize("example", SIZES, ids=lambda example: example.__name__)
