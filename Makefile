@@ -10,7 +10,7 @@ FIND_PYTHON := for p in python3.13 python3.12 python3.11 python3; do \
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo      train on handwritten digits from three seeds, with a picture of the result'
+	@echo 'make demo      train two networks on handwritten digits, with a picture of the result'
 	@echo 'make test      the tests'
 	@echo 'make test-all  the tests in every dtype and layout'
 	@echo 'make oracle    compare with PyTorch itself (installs it)'
@@ -20,6 +20,7 @@ help:
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/digits.py
+	$(BIN)/python examples/digits_conv.py
 
 test: $(VENV)/.test
 	$(BIN)/pytest -m "not slow" $(ARGS)

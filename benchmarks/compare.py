@@ -129,9 +129,37 @@ def mnist_network(library: Any) -> Step:
     return step
 
 
+def lstm_layer(library: Any) -> Step:
+    """An LSTM of 64 over a batch of 32 sequences of 50 steps of 16, forward and backward."""
+    library.manual_seed(0)
+    module, x = library.nn.LSTM(16, 64, batch_first=True), library.randn(32, 50, 16)
+
+    def step() -> None:
+        module.zero_grad()
+        module(x)[0].sum().backward()
+
+    return step
+
+
+def recurrence(library: Any, with_cell: bool) -> Step:
+    """50 steps of a recurrent network of 64 on a batch of 32, by a module or by the formula, forward and backward."""
+    library.manual_seed(0)
+    cell, x = library.nn.RNNCell(16, 64), library.randn(50, 32, 16)
+    w, u, b = (p.detach().t().clone().requires_grad_() for p in (cell.weight_ih, cell.weight_hh, cell.bias_ih))
+
+    def step() -> None:
+        cell.zero_grad()
+        w.grad = u.grad = b.grad = None
+        h = library.zeros(32, 64)
+        for t in range(50):
+            h = cell(x[t], h) if with_cell else library.tanh(x[t] @ w + h @ u + b)
+        h.sum().backward()
+
+    return step
+
+
 def adam_step(library: Any) -> Step:
     """A step of Adam on 100 parameters of 64 x 64."""
-    library.manual_seed(0)
     params = [library.randn(64, 64).requires_grad_() for _ in range(100)]
     for param in params:
         param.grad = library.randn(64, 64)
@@ -269,6 +297,31 @@ def checkpoint(library: Any) -> Step:
     return step
 
 
+def class_scores(library: Any) -> Step:
+    """softmax and cross entropy of 4096 rows of 1024 scores, forward and backward."""
+    library.manual_seed(0)
+    x, classes = library.randn(4096, 1024).requires_grad_(), library.randint(0, 1024, (4096,))
+
+    def step() -> None:
+        x.grad = None
+        library.nn.functional.cross_entropy(x, classes).backward()
+
+    return step
+
+
+def embedding(library: Any) -> Step:
+    """8192 rows looked up in a table of 50,000 x 64, and the gradient of the table."""
+    library.manual_seed(0)
+    table, indices = library.nn.Embedding(50_000, 64), library.randint(0, 50_000, (8192,))
+    ones = library.ones(8192, 64)
+
+    def step() -> None:
+        table.weight.grad = None
+        table(indices).backward(ones)
+
+    return step
+
+
 FUNCTIONS = ("exp", "log", "tanh", "erf", "sigmoid", "gelu", "softplus", "sin")
 ROOT_HALF = math.sqrt(0.5)
 
@@ -277,6 +330,9 @@ CASES = [
     Case("chain, factor with gradient", lambda library: chain(library, True), at_most=0.8),
     Case("tiny MLP step", tiny_network, at_most=0.8),
     Case("digits MLP step", digits_network),
+    Case("LSTM, 50 steps", lstm_layer, 1.5, (2,)),
+    Case("RNN cell, 50 steps", lambda library: recurrence(library, True), 0.8, (2,)),
+    Case("RNN formula, 50 steps", lambda library: recurrence(library, False), 0.8, (2,)),
     Case("Lorenz, 50 RK4 steps", lorenz_fit, at_most=0.8, on_threads=(2,)),
     Case("MNIST MLP step", mnist_network, 1.0, (2,)),
     Case("Adam, 100 of 64x64", adam_step, 1.0, (2,)),
@@ -306,6 +362,8 @@ CASES = [
     Case("own dataset, 2,000 rows", own_dataset),
     Case("iterate 20,000 rows", iterate),
     Case("save and load 40 tensors", checkpoint),
+    Case("cross_entropy 4096x1024", class_scores, 1.0, (2,)),
+    Case("Embedding, 8192 of 50000x64", embedding, 1.0, (2,)),
     *(Case(f"matmul {n}x{n}", lambda library, n=n: square_matmul(library, n)) for n in (64, 512)),
 ]
 

@@ -234,13 +234,14 @@ def _(
     hidden, cells, gates = _rows(out0), _rows(out1), _rows(out2)
     hx, cx = _rows(hx), _rows(cx)
     result = np.zeros_like(gates) if g2 is None else _rows(g2).copy()
+    g_hidden, g_cells = (None if g is None else _rows(g) for g in (g0, g1))
     dh, dc = np.zeros_like(hx), np.zeros_like(cx)
     for step in reversed(steps):
         rows, grad, carried = step.rows, dh[: step.size], dc[: step.size]
-        if g0 is not None:
-            grad += g0.reshape(hidden.shape)[rows]
-        if g1 is not None:
-            carried += g1.reshape(cells.shape)[rows]
+        if g_hidden is not None:
+            grad += g_hidden[rows]
+        if g_cells is not None:
+            carried += g_cells[rows]
         last = previous(cells, cx, step, np.concatenate)
         lstm_rows_backward(result[rows], gates[rows], last, cells[rows], grad, carried)
         blas.dot(result[rows], weight, grad)
@@ -379,11 +380,12 @@ def _(
     if g1 is not None:
         g = _rows(g1)
         dx[:], dproduct[:, 2 * n :] = g[:, : 3 * n], g[:, 3 * n :]
+    g_hidden = None if g0 is None else _rows(g0)
     dh = np.zeros_like(hx)
     for step in reversed(steps):
         rows, grad = step.rows, dh[: step.size]
-        if g0 is not None:
-            grad += g0.reshape(hidden.shape)[rows]
+        if g_hidden is not None:
+            grad += g_hidden[rows]
         gru_rows_backward(dproduct[rows], dx[rows], gates[rows], previous(hidden, hx, step, np.concatenate), grad)
         grad += blas.dot(dproduct[rows], weight)
     dw = blas.dot(dproduct.T, _all_previous(hidden, hx, steps, np.concatenate)) if needs[2] else None

@@ -14,7 +14,7 @@ _TILE = 512  # columns of a unit: their largest items and sums stay in the first
 
 
 # ---------------------------------------------------------------------------------------------------- loops
-_OF_BOTH = """
+ORDERED_BITS = """
 _Signed = np.int32 if np.dtype(_T).itemsize == 4 else np.int64
 _HIGHEST = np.iinfo(_Signed).max
 _SIGN = 8 * np.dtype(_T).itemsize - 1
@@ -175,7 +175,7 @@ class _Loops:
     """The loops of one of the two functions, and how they go over arrays."""
 
     def __init__(self, given: str) -> None:
-        self.forward_rows = Loop(forward_rows, reassoc=True, given=_OF_BOTH + given)
+        self.forward_rows = Loop(forward_rows, reassoc=True, given=ORDERED_BITS + given)
         self.backward_rows = Loop(backward_rows, reassoc=True, given=given)
         self.forward_columns = Loop(forward_columns, given=given)
         self.backward_columns = Loop(backward_columns, given=given)

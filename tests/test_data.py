@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import pickle
+import random
 import threading
 import weakref
 from itertools import pairwise
@@ -92,6 +94,33 @@ def test_a_worker_can_seed_its_own_streams():
     assert values[0][3] == values[1][3] == ng.rand((), generator=ng.Generator().manual_seed(7)).item()
     assert values[0][0] != values[1][0]
     assert ng.initial_seed() == 0
+
+
+COMPILING = """
+import random, numba, numpy as np
+from numgrad.utils.data import DataLoader
+before = [numba.njit(lambda: np.random.rand()), np.random.rand]
+before[0]()
+list(DataLoader(range(4), num_workers=1))
+assert np.random.rand is not before[1]
+print(0 < numba.njit(lambda: np.random.rand() + random.random() + np.random.uniform(0, 1))() < 3)
+"""
+
+
+def test_functions_with_random_numbers_are_compiled_as_before():
+    """Numba finds what to compile by the functions of both modules, in whose place others stand now."""
+    assert output(COMPILING) == "True\n"
+
+
+def test_random_functions_stay_what_they_were():
+    list(DataLoader(range(2), num_workers=1))
+    for function in (np.random.rand, np.random.sample, random.gauss):
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert np.random.rand.__name__ == "rand"
+    expected = np.random.RandomState(0)
+    np.random.seed(0)
+    assert np.random.sample() == expected.random_sample()
+    assert np.random.get_state()[1].tolist() == expected.get_state()[1].tolist()
 
 
 # ---------------------------------------------------------------------------------------------------- workers

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-FOR_BOTH = ["fit_curve", "lorenz", "lstm", "vae"]  # PyTorch runs them with the import replaced
+FOR_BOTH = ["char_gpt", "digits_conv", "fit_curve", "lorenz", "lstm", "vae"]  # PyTorch runs them with the import replaced
 
 
 def run(name: str, capsys: pytest.CaptureFixture, **arguments: int) -> str:
@@ -31,6 +31,21 @@ def test_examples_are_short_and_import_one_library(name):
     assert len(source.splitlines()) < 150
     own = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import) for n in n.names if n.name == "numgrad"]
     assert [n.asname for n in own] == ["torch"]
+
+
+def test_digits_conv(capsys, tmp_path):
+    example = runpy.run_path(str(EXAMPLES / "digits_conv.py"))
+    example["main"].__globals__["FILE"] = tmp_path / "output" / "digits_conv.npz"
+    example["main"](epochs=3)
+    shown = capsys.readouterr().out
+    assert float(re.search(r"loaded: (\S+)%", shown)[1]) > 60
+    assert (tmp_path / "output" / "digits_conv.npz").exists()
+
+
+def test_char_gpt(capsys):
+    shown = run("char_gpt", capsys, steps=100, layers=1, letters=40)
+    assert float(re.search(r"step 100: loss (\S+)", shown)[1]) < 3.7  # that of letters by chance is 4.3
+    assert len(shown.partition("The President ")[2]) == 40 + len("\n")
 
 
 def test_lstm(capsys):

@@ -555,3 +555,26 @@ def test_init_without_elements_warns() -> None:
         warnings.simplefilter("always")
         nn.Linear(0, 2)
     assert [str(warning.message) for warning in caught] == ["Initializing zero-element tensors is a no-op"]
+
+
+def test_random_slopes_are_drawn_in_training_alone():
+    """Slopes of `rrelu` lie in [lower, upper); outside of training the mean is taken."""
+    ng.manual_seed(0)
+    x = ng.full((1000,), -1.0, requires_grad=True)
+    y = ng.nn.RReLU(0.1, 0.3)(x)
+    slopes = -y.detach()
+    assert slopes.min() >= 0.1 and slopes.max() < 0.3
+    assert abs(slopes.mean().item() - 0.2) < 0.01
+    y.sum().backward()
+    ng.testing.assert_close(x.grad, slopes)
+    assert ng.nn.RReLU(0.1, 0.3).eval()(ng.tensor([-1.0])).item() == pytest.approx(-0.2)
+
+
+def test_gumbel_softmax_draws_one_hot_vectors_with_the_smooth_gradient():
+    ng.manual_seed(0)
+    logits = ng.tensor([[2.0, 0.0, -1.0]]).repeat(4000, 1).requires_grad_()
+    drawn = ng.nn.functional.gumbel_softmax(logits, hard=True)
+    assert ng.equal(drawn.detach().sum(1), ng.ones(4000))
+    ng.testing.assert_close(drawn.detach().mean(0), logits.detach()[0].softmax(0), atol=0.03, rtol=0)
+    (drawn * ng.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert logits.grad.abs().max() > 0

@@ -473,6 +473,67 @@ def test_state_that_does_not_fit_is_refused() -> None:
     assert other.state == {}
 
 
+def test_the_message_names_the_parameter() -> None:
+    model, other = ng.nn.Linear(2, 1), ng.nn.Linear(3, 1)
+    optimizer = Adam(model.named_parameters())
+    model(ng.ones(1, 2)).sum().backward()
+    optimizer.step()
+    saved = optimizer.state_dict()
+    with pytest.raises(ValueError, match=r"'exp_avg' of shape .*\[1, 2\].* for parameter 0 \('weight'\)"):
+        Adam(other.named_parameters()).load_state_dict(saved)
+    with pytest.raises(ValueError, match="doesn't match the size of optimizer's group") as caught:
+        Adam([("only", leaf(1.0))]).load_state_dict(saved)
+    assert caught.value.__notes__ == [
+        "group 0 has 1 parameters in the optimizer and 2 in the state dict",
+        "those of the state dict are weight, bias",
+    ]
+
+
+@pytest.mark.parametrize("dtype", [ng.float16, ng.bfloat16], ids=str)
+def test_halves_are_computed_in_float32(dtype: Any) -> None:
+    """The square of 1e-4 is 0 in float16, and so is the epsilon: the step is one of lr nevertheless."""
+    p = ng.ones(2, dtype=dtype, requires_grad=True)
+    p.grad = ng.full((2,), 1e-4, dtype=dtype)
+    optimizer = Adam([p], lr=0.25)
+    optimizer.step()
+    assert p.tolist() == [0.75, 0.75]
+    assert {name: value.dtype for name, value in optimizer.state[p].items()} == {
+        "step": ng.float32,
+        "exp_avg": dtype,
+        "exp_avg_sq": dtype,
+    }
+
+
+def test_complex_parameters_are_pairs_of_real_ones() -> None:
+    values, grads = [[1.0, 2.0], [-0.5, 0.25]], [[0.1, -0.4], [2.0, 0.3]]
+    real = ng.tensor(values, dtype=ng.float64, requires_grad=True)
+    real.grad = ng.tensor(grads, dtype=ng.float64)
+    pairs = ng.view_as_complex(ng.tensor(values, dtype=ng.float64)).requires_grad_()
+    pairs.grad = ng.view_as_complex(ng.tensor(grads, dtype=ng.float64))
+    for p in (real, pairs):
+        optimizer = Adam([p], lr=0.1, weight_decay=0.1, amsgrad=True)
+        for _ in range(3):
+            optimizer.step()
+    assert ng.view_as_real(pairs.detach()).tolist() == real.tolist()
+
+
+def test_one_kernel_call_updates_parameters_of_all_sizes() -> None:
+    """Those with another dtype or layout, and those that join later, get the same steps."""
+    start = [ng.arange(n, dtype=ng.float64) + 1 for n in (3, 1, 0, 5)]
+    together = [x.clone().requires_grad_() for x in start]
+    together.append(ng.zeros(4, 3, dtype=ng.float64)[:, ::2].detach().requires_grad_())
+    alone = [p.detach().clone().requires_grad_() for p in together]
+    optimizers = [Adam(together, lr=0.1), *[Adam([p], lr=0.1) for p in alone]]
+    for i in range(4):
+        for params in (together, alone):
+            for n, p in enumerate(params):
+                p.grad = None if n == 1 and i < 2 else ng.full(p.shape, float(n + i), dtype=ng.float64)
+        for optimizer in optimizers:
+            optimizer.step()
+    assert [p.tolist() for p in together] == [p.tolist() for p in alone]
+    assert [optimizers[0].state[p]["step"].item() for p in together] == [4.0, 2.0, 4.0, 4.0, 4.0]
+
+
 def test_options_missing_in_old_state_dicts() -> None:
     saved = SGD([leaf(1.0)], lr=0.1).state_dict()
     for name in ("nesterov", "maximize", "foreach", "differentiable", "fused"):

@@ -7,6 +7,7 @@ from . import (
     container,
     convolution,
     dropout,
+    embedding,
     flatten,
     folding,
     linear,
@@ -20,6 +21,7 @@ from . import (
     pooling,
     recurrent,
     softmax,
+    transformer,
     upsampling,
 )
 from . import functional as functional
@@ -31,6 +33,7 @@ from .attention import *
 from .container import *
 from .convolution import *
 from .dropout import *
+from .embedding import *
 from .flatten import *
 from .folding import *
 from .linear import *
@@ -44,6 +47,7 @@ from .parameter_container import *
 from .pooling import *
 from .recurrent import *
 from .softmax import *
+from .transformer import *
 from .upsampling import *
 
 __all__ = [
@@ -56,6 +60,7 @@ __all__ = [
     *container.__all__,
     *convolution.__all__,
     *dropout.__all__,
+    *embedding.__all__,
     *flatten.__all__,
     *folding.__all__,
     *linear.__all__,
@@ -69,6 +74,7 @@ __all__ = [
     *pooling.__all__,
     *recurrent.__all__,
     *softmax.__all__,
+    *transformer.__all__,
     *upsampling.__all__,
 ]
 

@@ -4,6 +4,7 @@
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from .activations import *
 from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
@@ -77,6 +78,7 @@ from .dropout import (
     native_dropout,
 )
 from .einsum import einsum
+from .embedding import embedding, embedding_renorm_
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .folding import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .indexing import index_put, index_put_

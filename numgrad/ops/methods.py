@@ -11,6 +11,7 @@ from ..interop import as_operand
 from ..kernels import arithmetic as table
 from ..kernels import comparison, logic
 from . import (
+    activations,
     arithmetic,
     bounds,
     casts,
@@ -45,6 +46,7 @@ from . import (
 from .table import bind_methods
 
 FUNCTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (activations, ("hardshrink", "prelu")),
     (arithmetic, ("add", "sub", "pow")),
     (rounding, ("round", "copysign", "heaviside", "nextafter", "div", "floor_divide", "remainder", "fmod")),
     (bounds, ("clamp", "clip", "clamp_min", "clamp_max", "nan_to_num")),

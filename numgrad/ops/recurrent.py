@@ -12,8 +12,8 @@ from ..kernels import rnn_cells
 from ..kernels.recurrent import previous, time_steps
 from ..kernels.registry import KernelOp
 from .checks import check_tensor, invalid_combination
+from .dropout import dropout
 from .linalg import linear
-from .sampling import bernoulli
 from .shaping import cat, stack
 
 
@@ -223,15 +223,9 @@ def _layers(given: Stack, layer: Layer, has_projection: bool = False) -> tuple[A
             last.append(final)
         x = outputs[0] if directions == 1 else cat(outputs, -1)
         if given.dropout and given.train and number < given.num_layers - 1:
-            x = _dropped_out(x, given.dropout)
+            x = dropout(x, given.dropout, True)
     output = x.transpose(0, 1) if given.batch_first else x
     return output, [stack(states) for states in zip(*last, strict=True)]
-
-
-def _dropped_out(x: Any, p: float) -> Any:
-    """Items are 0 with probability `p`, else scaled so that their mean stays."""
-    keep = bernoulli(x.new_full(x.shape, 1 - p))
-    return x * keep if p == 1 else x * (keep / (1 - p))
 
 
 def _check_layer(x: Any, states: Sequence[Any], params: Sequence[Any]) -> None:

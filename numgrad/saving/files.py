@@ -19,8 +19,8 @@ from ..dtype import dtype, uint8
 from ..interop import frombuffer
 
 WHOLE_HEADER = 30  # bytes of a member's header in a zip archive, before its name
-MOST_EXPANSION = 100  # times that a compressed member may grow
-SMALL = 1 << 24  # bytes up to which it may grow further
+MOST_EXPANSION = 100  # times its size that an archive may grow to when its members are expanded
+SMALL = 1 << 24  # bytes that any archive may grow to
 
 
 class Damaged(RuntimeError):
@@ -123,16 +123,18 @@ class Archive:
         except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
             raise source.damaged(error) from None
         self._members = {member.filename: member for member in members}
-        self._checked: set[str] = set()
         if sum(member.compress_size for member in members) > source.size:
             raise source.damaged("its members overlap")
+        expanded = sum(member.file_size for member in members if member.compress_type != zipfile.ZIP_STORED)
+        if expanded > max(SMALL, MOST_EXPANSION * source.size):
+            raise source.damaged(f"its members are to expand to {expanded} bytes")
 
     def names(self) -> list[str]:
         """Names of the members."""
         return list(self._members)
 
     def span(self, name: str) -> tuple[int, int]:
-        """Where a stored member begins, and its size. Its checksum is compared, once, unless the file is mapped."""
+        """Where a stored member begins, and its size."""
         member = self._members.get(name)
         if member is None:
             raise self.source.damaged(f"{name!r} is missing")
@@ -151,9 +153,6 @@ class Archive:
         member = self._members.get(name)
         if member is None or member.compress_type == zipfile.ZIP_STORED:
             return self.source, *self.span(name)
-        limit = max(SMALL, MOST_EXPANSION * member.compress_size)
-        if member.compress_type != zipfile.ZIP_DEFLATED or member.file_size > limit:
-            raise self.source.damaged(f"{name!r} is to expand to {member.file_size} bytes")
         try:
             self.source.file.seek(self.source._start)
             with zipfile.ZipFile(self.source.file) as archive, archive.open(member) as stream:
@@ -163,7 +162,7 @@ class Archive:
         return Source(io.BytesIO(content), f"{name!r} in {self.source.name}"), 0, len(content)
 
     def check(self, name: str, *parts: Any) -> None:
-        """Compare a stored member's checksum with that of its parts."""
+        """Compare a stored member's checksum with that of its parts, unless the file is mapped."""
         member = self._members[name]
         if member.compress_type != zipfile.ZIP_STORED or self.source._map is not None:
             return

@@ -5,6 +5,7 @@ A module is run as soon as numgrad has one of its name. What is known to differ 
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from torch.testing._internal.common_modules import module_db as TABLE  # noqa: E
 
 import numgrad as ng  # noqa: E402
 
-LIMIT = 40  # samples of a module that are run, spread over all of them
+LIMIT = 20  # samples of a module that are run, spread over all of them
 
 FIRST_ORDER = "PyTorch has no second derivative"
 KNOWN: dict[str, list[tuple[str, str]]] = {
@@ -34,6 +35,9 @@ KNOWN_ERRORS: dict[str, list[tuple[str, str]]] = {
 
 KNOWN_SIGNATURES: dict[str, str] = {}
 """Classes whose `__init__` or `forward` takes other arguments, with the reason."""
+
+OWN_BASES = ("_Conv", "_ConvTranspose")
+"""Private classes of numgrad's that lie beside PyTorch's."""
 
 ENTRIES = {info.module_cls.__name__: info for info in TABLE if module_db.numgrad_class(info.module_cls) is not None}
 
@@ -75,6 +79,16 @@ def test_samples(name: str) -> None:
     assert not failures, "\n".join(failures)
 
 
+@pytest.mark.parametrize("name", ENTRIES)
+def test_float32(name: str) -> None:
+    """A few samples in the dtype that nearly everything is trained in."""
+    info = ENTRIES[name]
+    samples = module_db.samples(info, torch.float32, True)
+    some = samples[:: -(-len(samples) // 2)]
+    failures = failures_of(name, lambda sample: module_db.check_sample(info, sample, torch.float32, True), some)
+    assert not unexpected(failures, KNOWN.get(name, [])), "\n".join(failures)
+
+
 @pytest.mark.parametrize("name", [name for name, info in ENTRIES.items() if info.module_error_inputs_func])
 def test_errors(name: str) -> None:
     info = ENTRIES[name]
@@ -86,6 +100,15 @@ def test_errors(name: str) -> None:
 CLASSES = [
     name for name in dir(torch.nn) if isinstance(getattr(torch.nn, name), type) and hasattr(ng.nn, name)
 ]  # all public ones
+
+
+def test_classes_are_where_pytorch_keeps_them() -> None:
+    for name in CLASSES:
+        assert getattr(ng.nn, name).__module__ == getattr(torch.nn, name).__module__.replace("torch", "numgrad"), name
+    for path in {getattr(torch.nn, name).__module__ for name in CLASSES} - {"torch.nn.parameter"}:
+        mine, theirs = importlib.import_module(path.replace("torch", "numgrad")), importlib.import_module(path)
+        unknown = {name for name, value in vars(mine).items() if isinstance(value, type) and not hasattr(theirs, name)}
+        assert not unknown - set(OWN_BASES), f"{path} has no {unknown}"
 
 
 @pytest.mark.parametrize("name", CLASSES)

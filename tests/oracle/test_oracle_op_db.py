@@ -23,6 +23,7 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(("rand_like", "randn", "randn_like", "randint", "randint_like", "multinomial", "bernoulli"), RANDOM),
     **dict.fromkeys(("normal", "uniform", "exponential", "geometric", "cauchy", "log_normal"), RANDOM),
     **dict.fromkeys(("nn.functional.dropout", "nn.functional.dropout2d", "nn.functional.dropout3d"), RANDOM),
+    "nn.functional.rrelu": RANDOM,
     **dict.fromkeys(("nn.functional.alpha_dropout", "nn.functional.feature_alpha_dropout"), RANDOM),
     **dict.fromkeys(("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"), UNDEFINED),
 }

@@ -142,6 +142,57 @@ def test_a_training_goes_on_here(name, is_zip):
     assert train(ng, *ours) == pytest.approx(train(torch, *theirs), rel=1e-12)
 
 
+SCHEDULERS: dict[str, dict[str, Any]] = {
+    "StepLR": {"step_size": 2}, "MultiStepLR": {"milestones": [2, 4, 4]}, "ExponentialLR": {"gamma": 0.9}, "LinearLR": {},
+    "CosineAnnealingLR": {"T_max": 5}, "OneCycleLR": {"max_lr": 1.0, "total_steps": 20}, "LambdaLR": {"lr_lambda": lambda e: 0.9**e},
+    "ReduceLROnPlateau": {"patience": 0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_states_of_schedulers(name):
+    """Of both libraries, after some steps: what is read is what was saved."""
+    for library in (torch, ng):
+        optimizer = library.optim.SGD([library.nn.Parameter(library.ones(2))], lr=0.1, momentum=0.9)
+        scheduler = getattr(library.optim.lr_scheduler, name)(optimizer, **SCHEDULERS[name])
+        for _ in range(3):
+            optimizer.step()
+            scheduler.step(*[1.0] * (name == "ReduceLROnPlateau"))
+        state = scheduler.state_dict()
+        file = io.BytesIO()
+        library.save(state, file)
+        found = loaded(file.getvalue())
+        assert repr(found) == repr(state)
+        scheduler.load_state_dict(found)
+        assert repr(scheduler.state_dict()) == repr(state)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "LBFGS"])
+def test_states_of_optimizers(name):
+    """Saved by either library after a step, loaded here, and saved again."""
+    states = []
+    for library in (torch, ng):
+        p = library.nn.Parameter(library.arange(3.0))
+        optimizer = getattr(library.optim, name)([p], lr=0.1)
+
+        def closure(library: Any = library, p: Any = p, optimizer: Any = optimizer) -> Any:
+            optimizer.zero_grad()
+            loss = (p * p).sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+        file = io.BytesIO()
+        library.save(optimizer.state_dict(), file)
+        states.append(loaded(file.getvalue()))
+        assert repr(states[-1]) == repr(optimizer.state_dict())
+    again = getattr(ng.optim, name)([ng.nn.Parameter(ng.ones(3))], lr=0.2)
+    again.load_state_dict(states[0])
+    assert again.param_groups[0]["lr"] == 0.1
+    for key, value in again.state_dict()["state"].get(0, {}).items():
+        assert repr(value) == repr(states[0]["state"][0][key]), key
+
+
 def test_parameters_with_attributes_and_tied_weights():
     weight = torch.nn.Parameter(torch.ones(2))
     weight.note = {"a": 1}

@@ -25,11 +25,15 @@ from . import (
 from . import (
     dropout as _dropout,
 )
+from . import (
+    embedding as _embedding,
+)
 from .activation import *
 from .attention import *
 from .classification import *
 from .convolution import *
 from .dropout import *
+from .embedding import *
 from .folding import *
 from .loss import *
 from .margins import *
@@ -47,12 +51,12 @@ __all__ = [
     "pairwise_distance",
     "pdist",
     *_dropout.__all__,
+    *_embedding.__all__,
     *activation.__all__,
     *attention.__all__,
     *classification.__all__,
     *convolution.__all__,
     *folding.__all__,
-    *loss.__all__,
     *loss.__all__,
     *margins.__all__,
     *normalization.__all__,

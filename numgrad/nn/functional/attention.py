@@ -15,6 +15,7 @@ from ...operands import broadcast_shapes
 from ...ops.checks import check_tensor
 from ...ops.linalg import linear
 from ...tensor import Tensor
+from .dropout import dropout
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
@@ -88,7 +89,7 @@ def _with_dropout(
     operands = (query, key, none_of_all) if mask is None else (query, key, none_of_all, mask.to(query.dtype))
     op = attention.scaled_dot_product_attention if mask is None else attention.masked_attention
     _, weights = dispatch(op, operands, (bool(is_causal), scale))
-    return ops.recurrent._dropped_out(weights, p) @ value
+    return dropout(weights, p) @ value
 
 
 def _check_operands(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
@@ -260,7 +261,7 @@ def _attended_with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None,
     scores = ops.bmm(scaled, keys) if mask is None else ops.baddbmm(mask, scaled, keys)
     weights = ops.softmax(scores, -1)
     if p > 0:
-        weights = ops.recurrent._dropped_out(weights, p)
+        weights = dropout(weights, p)
     return ops.bmm(weights, v), weights
 
 

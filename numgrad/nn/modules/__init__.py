@@ -35,36 +35,41 @@ _FILES = {
     "loss": r".*Loss.*",
     "distance": r"CosineSimilarity|PairwiseDistance",
     "container": r"Sequential|(Module|Parameter)(List|Dict)|Container",
+    "linear": r".*[Ll]inear|Identity",
 }
+# What PyTorch calls base classes that users derive from, though their names are private there.
+_BASES = {"Loss": "_Loss", "WeightedLoss": "_WeightedLoss", "DropoutOf": "_DropoutNd"}
 __all__: list[str] = []
 
 
 def publish() -> None:
     """Make the files of all families that are imported."""
     package = __name__.rpartition(".")[0]
-    for name, family in list(sys.modules.items()):
-        if name.rpartition(".")[0] == package and name != __name__:
-            for value in list(vars(family).values()):
+    for path, family in list(sys.modules.items()):
+        if path.rpartition(".")[0] == package and path != __name__:
+            for name, value in list(vars(family).items()):
                 if (
                     isinstance(value, type)
-                    and value.__module__ == name
+                    and value.__module__ == path
                     and issubclass(value, (Module, LazyModuleMixin))
                 ):
-                    _put(value, family)
+                    _put(name, value, family)
     for hook in _of_all_modules:
         setattr(sys.modules[f"{__name__}.module"], hook, getattr(sys.modules[f"{package}.hooks"], hook))
 
 
-def _put(cls: type, family: ModuleType) -> None:
-    name = cls.__name__
-    found = [file for file, pattern in _FILES.items() if re.fullmatch(pattern, name)]
-    path = f"{__name__}.{found[0] if found else family.__name__.rpartition('.')[2]}"
+def _put(name: str, cls: type, family: ModuleType) -> None:
+    is_public = name in family.__all__
+    files = [file for file, pattern in _FILES.items() if re.fullmatch(pattern, name)]
+    if not files and not is_public:
+        return  # a base class that PyTorch does not have
+    path = f"{__name__}.{files[0] if files else family.__name__.rpartition('.')[2]}"
     if path not in sys.modules:
         sys.modules[path] = ModuleType(path, family.__doc__)
         sys.modules[path].__file__ = family.__file__
         setattr(sys.modules[__name__], path.rpartition(".")[2], sys.modules[path])
-    setattr(sys.modules[path], name, cls)
     cls.__module__ = path
-    if not name.startswith("_"):
+    setattr(sys.modules[path], _BASES.get(name, name), cls)
+    if is_public:
         setattr(sys.modules[__name__], name, cls)
         __all__.append(name)

@@ -13,6 +13,7 @@ import random
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -66,15 +67,37 @@ def _lead(module: ModuleType, shared: Any, other_names: Mapping[str, str]) -> No
         _led.add(module.__name__)
         for name, function in vars(module).copy().items():
             if getattr(function, "__self__", None) is shared:
-                setattr(module, name, _leading_to(module.__name__, function.__name__, function))
+                setattr(module, name, _Led(module.__name__, name, function.__name__, function))
             elif name in other_names:
-                setattr(module, name, _leading_to(module.__name__, other_names[name], function))
+                setattr(module, name, _Led(module.__name__, name, other_names[name], function))
 
 
-def _leading_to(module: str, method: str, shared: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(shared)
-    def draw(*args: Any, **kwargs: Any) -> Any:
-        own = _own.by_module.get(module)
-        return (shared if own is None else getattr(own, method))(*args, **kwargs)
+class _Led:
+    """A function of a module that draws from the calling thread's stream.
 
-    return draw
+    It is equal to the function that it stands for, by which Numba finds what to compile in its place.
+    """
+
+    def __init__(self, module: str, name: str, method: str, shared: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, shared)
+        self._place = module, name
+        self._method = method
+        self._shared = shared
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        own = _own.by_module.get(self._place[0])
+        return (self._shared if own is None else getattr(own, self._method))(*args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or bool(self._shared == other)
+
+    def __hash__(self) -> int:
+        return hash(self._shared)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _found, self._place
+
+
+def _found(module: str, name: str) -> Any:
+    """A function from its pickle."""
+    return getattr(import_module(module), name)
