@@ -297,6 +297,31 @@ def checkpoint(library: Any) -> Step:
     return step
 
 
+def class_scores(library: Any) -> Step:
+    """softmax and cross entropy of 4096 rows of 1024 scores, forward and backward."""
+    library.manual_seed(0)
+    x, classes = library.randn(4096, 1024).requires_grad_(), library.randint(0, 1024, (4096,))
+
+    def step() -> None:
+        x.grad = None
+        library.nn.functional.cross_entropy(x, classes).backward()
+
+    return step
+
+
+def embedding(library: Any) -> Step:
+    """8192 rows looked up in a table of 50,000 x 64, and the gradient of the table."""
+    library.manual_seed(0)
+    table, indices = library.nn.Embedding(50_000, 64), library.randint(0, 50_000, (8192,))
+    ones = library.ones(8192, 64)
+
+    def step() -> None:
+        table.weight.grad = None
+        table(indices).backward(ones)
+
+    return step
+
+
 FUNCTIONS = ("exp", "log", "tanh", "erf", "sigmoid", "gelu", "softplus", "sin")
 ROOT_HALF = math.sqrt(0.5)
 
@@ -337,6 +362,8 @@ CASES = [
     Case("own dataset, 2,000 rows", own_dataset),
     Case("iterate 20,000 rows", iterate),
     Case("save and load 40 tensors", checkpoint),
+    Case("cross_entropy 4096x1024", class_scores, 1.0, (2,)),
+    Case("Embedding, 8192 of 50000x64", embedding, 1.0, (2,)),
     *(Case(f"matmul {n}x{n}", lambda library, n=n: square_matmul(library, n)) for n in (64, 512)),
 ]
 

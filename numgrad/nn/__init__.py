@@ -7,6 +7,7 @@ from . import (
     container,
     convolution,
     dropout,
+    embedding,
     flatten,
     linear,
     loss,
@@ -29,6 +30,7 @@ from .attention import *
 from .container import *
 from .convolution import *
 from .dropout import *
+from .embedding import *
 from .flatten import *
 from .linear import *
 from .loss import *
@@ -52,6 +54,7 @@ __all__ = [
     *container.__all__,
     *convolution.__all__,
     *dropout.__all__,
+    *embedding.__all__,
     *flatten.__all__,
     *linear.__all__,
     *loss.__all__,

@@ -78,6 +78,7 @@ from .dropout import (
     native_dropout,
 )
 from .einsum import einsum
+from .embedding import embedding, embedding_renorm_
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
 from .indexing import index_put, index_put_
 from .inspection import (

@@ -23,11 +23,15 @@ from . import (
 from . import (
     dropout as _dropout,
 )
+from . import (
+    embedding as _embedding,
+)
 from .activation import *
 from .attention import *
 from .classification import *
 from .convolution import *
 from .dropout import *
+from .embedding import *
 from .loss import *
 from .margins import *
 from .normalization import *
@@ -50,6 +54,7 @@ __all__ = [
     *pooling.__all__,
     *classification.__all__,
     *_dropout.__all__,
+    *_embedding.__all__,
     *loss.__all__,
     *margins.__all__,
     *normalization.__all__,
