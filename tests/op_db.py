@@ -22,6 +22,7 @@ ADAPTED: dict[str, Callable[..., Any]] = {  # ops that PyTorch's table calls in 
     "linalg.lstsq.grad_oriented": lambda a, b, driver: ng.linalg.lstsq(a, b, driver=driver)[:2],
     "linalg.pinv.singular": lambda a, b: ng.linalg.pinv(a @ b.mT),
     "einsum": lambda operands, equation: ng.einsum(equation, operands),
+    "nn.functional.embedding": lambda weight, indices, **named: ng.nn.functional.embedding(indices, weight, **named),
     "where": lambda x, condition, other: ng.where(condition, x, other),
     "zero_": lambda x: x.clone().zero_(),
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -85,6 +88,22 @@ def test_on_cuda(cuda_device: Any, name: str) -> None:
     check(op, rows, before, numbers, 1e-5)
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop"])
+def test_an_optimizer_on_cuda(cuda_device: Any, name: str) -> None:
+    """Its parameter, state and steps are those of the CPU; the number of steps stays there."""
+    found = []
+    for device in ("cpu", "cuda"):
+        p = ng.arange(4, dtype=ng.float32).to(device).requires_grad_()
+        optimizer = getattr(ng.optim, name)([p], lr=0.1, weight_decay=0.1)
+        for _ in range(3):
+            p.grad = ng.ones(4).to(device)
+            optimizer.step()
+        state = {k: (str(v.device), v.cpu().tolist()) for k, v in optimizer.state[p].items() if k == "step"}
+        found.append((p.detach().cpu().numpy(), state))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-6)
+    assert found[0][1] == found[1][1]
+
+
 def test_chunks_on_several_threads() -> None:
     op = STEPS["sgd_step"]
     sizes = [many.CHUNK * 9 + 5, 3, many.CHUNK]
@@ -107,3 +126,38 @@ def test_gradients_of_recorded_steps(name: str) -> None:
         return sum((result * weight).sum() for weight, result in enumerate(op(*xs, *numbers[2:]), 1))
 
     assert gradcheck(function, [*inputs, *two], eps=1e-5, atol=1e-7)
+
+
+def test_what_a_profile_shows() -> None:
+    model = ng.nn.Linear(3, 2)
+    optimizer = ng.optim.Adam(model.parameters())
+    model(ng.ones(1, 3)).sum().backward()
+    with ng.profiler.profile() as profile:
+        optimizer.step()
+        optimizer.zero_grad()
+    events = [event.name for event in profile.events()]
+    assert [name for name in events if "#" in name] == ["Optimizer.step#Adam.step", "Optimizer.zero_grad#Adam.zero_grad"]
+    assert events.count("aten::adam_step_") == 1
+
+
+def test_a_parameter_that_a_hook_has_saved_is_written() -> None:
+    """`allow_mutation_on_saved_tensors` keeps what it was."""
+    p = ng.ones(2, requires_grad=True)
+    with ng.autograd.graph.allow_mutation_on_saved_tensors():
+        y = (p * p).sum()
+        p.grad = ng.ones(2)
+        ng.optim.SGD([p], lr=0.5).step()
+        p.grad = None
+        y.backward()
+    assert p.tolist() == [0.5, 0.5]
+    assert p.grad.tolist() == [2.0, 2.0]
+
+
+def test_steps_run_as_plain_python() -> None:
+    program = (
+        "import numgrad as ng; p = ng.ones(2, requires_grad=True); p.grad = ng.ones(2); "
+        "ng.optim.Adam([p], lr=0.25, eps=0.0).step(); print(p.tolist())"
+    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environment)
+    assert result.stdout == "[0.75, 0.75]\n", result.stderr

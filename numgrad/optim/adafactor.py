@@ -9,7 +9,7 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..creation import zeros_like
 from ..limits import finfo
 from ..tensor import Tensor
-from .fused import count_dtype, new_count
+from .fused import as_number, count_dtype, new_count
 from .optimizer import Group, Optimizer, Params
 
 __all__ = ["Adafactor"]
@@ -92,7 +92,7 @@ class Adafactor(Optimizer):
         if not state:
             _begin(group, param, state)
         state["step"] += 1
-        count, lr = state["step"].item(), float(group["lr"])
+        count, lr = state["step"].item(), as_number(group["lr"])
         least, least_size = group["eps"]
         least = finfo(param.dtype).eps if least is None else least
         grad = -param.grad if group["maximize"] else param.grad

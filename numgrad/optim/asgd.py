@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..kernels.optimizers import asgd_step
-from .fused import FusedOptimizer, Rule, State, check_lr, sign
+from .fused import FusedOptimizer, Rule, State, as_number, check_lr, sign
 from .optimizer import Group, Params
 
 __all__ = ["ASGD"]
@@ -66,9 +66,9 @@ class ASGD(FusedOptimizer):
         """This step's rate, and its weight in the average; the state keeps those of the next one."""
         if not state:
             self._new_state(group, param, state, "ax")
-            state["eta"].fill_(float(group["lr"]))
+            state["eta"].fill_(as_number(group["lr"]))
         eta, mu = state["eta"].item(), state["mu"].item()
-        count, lr = state["step"].item() + 1, float(group["lr"])
+        count, lr = state["step"].item() + 1, as_number(group["lr"])
         state["eta"].fill_(lr / (1 + group["lambd"] * lr * count) ** group["alpha"])
         state["mu"].fill_(1 / max(1, count - group["t0"]))
         return eta, mu

@@ -15,7 +15,7 @@ from ..stepping import step as step_in_place
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
 
-__all__ = ["FusedOptimizer", "check_fused", "check_lr", "count_dtype", "new_count", "sign"]
+__all__ = ["FusedOptimizer", "as_number", "check_fused", "check_lr", "count_dtype", "new_count", "sign"]
 
 State = dict[str, Any]
 Rule = tuple[Any, tuple[str, ...]]  # an op of kernels/optimizers.py, and the entries of the state that it takes
@@ -161,6 +161,11 @@ def sign(group: Group) -> float:
     return -1.0 if group["maximize"] else 1.0
 
 
+def as_number(value: Any) -> float:
+    """A number, or the item of a tensor, whatever graph it has."""
+    return float(value.item() if isinstance(value, Tensor) else value)
+
+
 def check_lr(lr: Any) -> None:
     """Raise ValueError, with PyTorch's text, for a learning rate below 0 or given as a tensor of several items."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
@@ -201,9 +206,9 @@ def _without_tensors(group: Group) -> Group:
     for name, value in group.items():
         if value.__class__ is tuple:
             if any(isinstance(v, Tensor) for v in value):
-                found = {**found, name: tuple(float(v) for v in value)}
+                found = {**found, name: tuple(as_number(v) for v in value)}
         elif isinstance(value, Tensor):
-            found = {**found, name: float(value)}
+            found = {**found, name: as_number(value)}
     return found
 
 

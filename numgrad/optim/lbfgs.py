@@ -10,8 +10,7 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..creation import zeros
 from ..memory_format import contiguous_format
 from ..ops import cat, view_as_real
-from ..tensor import Tensor
-from .fused import check_lr
+from .fused import as_number, check_lr
 from .optimizer import Group, Optimizer, Params
 
 __all__ = ["LBFGS"]
@@ -87,7 +86,7 @@ class LBFGS(Optimizer):
         gradient = self._flat_gradient()
         if gradient.abs().max() <= group["tolerance_grad"]:
             return first_loss
-        self._iterate(group, state, evaluate, _number(first_loss), gradient)
+        self._iterate(group, state, evaluate, as_number(first_loss), gradient)
         return first_loss
 
     def _iterate(self, group: Group, state: dict[str, Any], closure: Closure, loss: float, gradient: Any) -> None:
@@ -117,7 +116,7 @@ class LBFGS(Optimizer):
             else:
                 self._move(length, direction)
                 if iteration != group["max_iter"]:
-                    loss, gradient, calls = _number(closure()), self._flat_gradient(), 1
+                    loss, gradient, calls = as_number(closure()), self._flat_gradient(), 1
             evaluations += calls
             state["func_evals"] += calls
             if (
@@ -137,7 +136,7 @@ class LBFGS(Optimizer):
 
         def evaluate(t: Any) -> Point:
             self._move(t, direction)
-            loss, gradient = _number(closure()), self._flat_gradient()
+            loss, gradient = as_number(closure()), self._flat_gradient()
             for param, value in zip(self._params, begin, strict=True):
                 param.copy_(value)
             return Point(t, loss, gradient, gradient.dot(direction))
@@ -165,10 +164,6 @@ class LBFGS(Optimizer):
             size = target.numel()
             target.add_(direction[offset : offset + size].view_as(target), alpha=length)
             offset += size
-
-
-def _number(loss: Any) -> float:
-    return float(loss.detach() if isinstance(loss, Tensor) else loss)
 
 
 # ---------------------------------------------------------------------------------------------------- the direction

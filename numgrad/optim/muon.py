@@ -10,6 +10,7 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..creation import zeros_like
 from ..ops import addmm
 from ..tensor import Tensor
+from .fused import as_number
 from .optimizer import Group, Optimizer, Params
 
 __all__ = ["Muon"]
@@ -93,7 +94,7 @@ class Muon(Optimizer):
     def _update(self, group: Group, param: Any) -> None:
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
-        state, grad, momentum, lr = self.state[param], param.grad, group["momentum"], float(group["lr"])
+        state, grad, momentum, lr = self.state[param], param.grad, group["momentum"], as_number(group["lr"])
         if "momentum_buffer" not in state:
             state["momentum_buffer"] = zeros_like(grad)
         buffer = state["momentum_buffer"].lerp_(grad, 1 - momentum)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from ..autograd.profiler import record_function
+from ..autograd.watch import watching
 from ..dtype import float32
 from ..ops.inspection import typename
 from ..tensor import Tensor
@@ -85,6 +87,13 @@ class Optimizer(Hooked):
 
         The two are not the same to an optimizer: a zero gradient still decays weights and momentum, None does nothing.
         """
+        if watching:
+            with record_function(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
+                self._forget_gradients(set_to_none)
+        else:
+            self._forget_gradients(set_to_none)
+
+    def _forget_gradients(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
@@ -133,7 +142,7 @@ class Optimizer(Hooked):
 
         The tensors in it are the optimizer's own: copy them to keep them as they are.
         """
-        for before in self._state_dict_pre_hooks.values():
+        for before in self._optimizer_state_dict_pre_hooks.values():
             before(self)
         numbers: dict[int, int] = {}
         for group in self.param_groups:
@@ -143,7 +152,7 @@ class Optimizer(Hooked):
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
         state_dict = {"state": state, "param_groups": [_params_last(group) for group in groups]}
-        for after in self._state_dict_post_hooks.values():
+        for after in self._optimizer_state_dict_post_hooks.values():
             changed = after(self, state_dict)
             state_dict = state_dict if changed is None else changed
         return state_dict
@@ -154,7 +163,7 @@ class Optimizer(Hooked):
         Raises ValueError when groups or state do not fit.
         """
         state_dict = state_dict.copy()
-        for before in self._load_state_dict_pre_hooks.values():
+        for before in self._optimizer_load_state_dict_pre_hooks.values():
             changed = before(self, state_dict)
             state_dict = state_dict if changed is None else changed
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
@@ -175,7 +184,7 @@ class Optimizer(Hooked):
             if "param_names" in group:
                 new.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
-        for after in self._load_state_dict_post_hooks.values():
+        for after in self._optimizer_load_state_dict_post_hooks.values():
             after(self)
 
     def _fitted(self, value: Any, param: Any, number: Any, name: str = "") -> Any:
@@ -202,7 +211,7 @@ class Optimizer(Hooked):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if "_step_pre_hooks" not in self.__dict__:  # a copy, or one from a pickle
+        if "_optimizer_step_pre_hooks" not in self.__dict__:  # a copy, or one from a pickle
             self._reset_hooks()
 
     def __repr__(self) -> str:

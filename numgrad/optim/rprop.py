@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..creation import full_like
 from ..kernels.optimizers import rprop_step
-from .fused import FusedOptimizer, Rule, State, check_lr, sign
+from .fused import FusedOptimizer, Rule, State, as_number, check_lr, sign
 from .optimizer import Group, Params
 
 __all__ = ["Rprop"]
@@ -62,7 +62,7 @@ class Rprop(FusedOptimizer):
 
     def _prepared(self, group: Group, param: Any, state: State) -> None:
         if not state:
-            lr = float(group["lr"])
+            lr = as_number(group["lr"])
             self._new_state(group, param, state, "prev")
             state["step_size"] = full_like(param.grad, complex(lr, lr) if param.is_complex() else lr)
 

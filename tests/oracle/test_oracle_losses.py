@@ -1,4 +1,4 @@
-"""Losses, softmax, distances, dropout: what PyTorch's table of samples leaves out. Names of nodes, dtypes, texts, edge values.
+"""Losses, softmax, distances, dropout, embeddings: what PyTorch's table of samples leaves out. Names of nodes, dtypes, texts, edge values.
 
 The same expressions run in both libraries; values and gradients of their samples are compared in `test_oracle_op_db.py`
 and `test_oracle_module_db.py`.
@@ -26,6 +26,7 @@ w, W = torch.tensor([1.0, 0.5, 2.0]), torch.tensor([[1.0, 0.5, 2.0], [3.0, 1.5, 
 i, d, h = torch.ones(2, 3, dtype=torch.int64), y.double(), y.half()
 t, none = torch.tensor([0, 1]), torch.tensor([], dtype=torch.int64)
 image, places = torch.arange(24.0).reshape(2, 3, 4) / 24, torch.tensor([[0, 1, 2, -100], [2, 1, 0, 0]])
+b, o = torch.tensor([0, 1, 1]), torch.tensor([0, 2])
 signs = torch.tensor([[1.0, -1, 1], [-1, -1, 1]])
 def grads(loss, *leaves):
     return torch.autograd.grad(loss, leaves)
@@ -139,6 +140,31 @@ torch.native_dropout(x, 0., None) ; nn.Dropout(1.5) ; nn.Dropout(-1) ; nn.Dropou
 nn.Dropout1d() ; nn.Dropout2d(.1) ; nn.Dropout3d() ; nn.Dropout(.5).eval()(x) is x
 """
 
+EMBEDDING = """
+F.embedding(t, x) ; F.embedding(torch.tensor([0, 5]), x) ; F.embedding(torch.tensor([0, -1]), x) ; F.embedding(torch.tensor([0., 1]), x)
+F.embedding(t.int(), x) ; F.embedding(t.to(torch.uint8), x) ; F.embedding(t, x[0]) ; F.embedding(t[0], x) ; F.embedding(none, x) ; F.embedding(t, i)
+F.embedding(t, x, padding_idx=5) ; F.embedding(t, x, padding_idx=-5) ; F.embedding(3, x) ; F.embedding(t, 3) ; F.embedding(t, y.half())
+grads(F.embedding(torch.tensor([[0, 1, 1]]), x, padding_idx=-1).sum(), x) ; grads(F.embedding(torch.tensor([[0, 1, 1]]), x, padding_idx=0).sum(), x)
+grads(F.embedding(torch.tensor([[0, 1, 1]]), x, scale_grad_by_freq=True).sum(), x) ; torch.embedding(x, t, 1, True)
+F.embedding(t, y, max_norm=.5), y ; F.embedding(t[:1], y, max_norm=.5, norm_type=1), y ; F.embedding(t, y, max_norm=3), y
+torch.embedding_renorm_(y, t[1:], .5, 2.) ; F.embedding(torch.tensor([0, 0, 0]), x.detach(), max_norm=.25)
+F.embedding_bag(b, x, o) ; F.embedding_bag(b, x, o, mode='sum') ; F.embedding_bag(b, x, o, mode='max') ; F.embedding_bag(b, x, o, mode='x')
+F.embedding_bag(b, x, o * 2) ; F.embedding_bag(b, x, torch.tensor([0, 2, 2])) ; F.embedding_bag(b, x)
+F.embedding_bag(b, x, torch.tensor([0, 2, 2]), mode='max') ; F.embedding_bag(b[None], x) ; F.embedding_bag(b[None], x, o) ; F.embedding_bag(b[None, None], x)
+F.embedding_bag(b, x, o, per_sample_weights=w) ; F.embedding_bag(b, x, o, per_sample_weights=w, mode='sum') ; F.embedding_bag(b, x, o[0])
+F.embedding_bag(b, x, o, per_sample_weights=w[:2], mode='sum') ; F.embedding_bag(b, x, o, per_sample_weights=w.double(), mode='sum')
+F.embedding_bag(b, x, torch.tensor([0, 2, 3]), include_last_offset=True) ; F.embedding_bag(b, x, o, padding_idx=1) ; F.embedding_bag(b, x, o, padding_idx=5)
+F.embedding_bag(b, x, o, mode='max', padding_idx=-1) ; F.embedding_bag(b, x, o, scale_grad_by_freq=True, mode='max') ; F.embedding_bag(b, x[0], o)
+F.embedding_bag(b, x, o, sparse=True, mode='max') ; F.embedding_bag(none, x, torch.tensor([0, 0])) ; F.embedding_bag(b.int(), x, o.int())
+F.embedding_bag(x, b[None]) ; F.embedding_bag(b.float(), x, o) ; F.embedding_bag(b, y, o, max_norm=.5), y
+grads(F.embedding_bag(b, x, o, padding_idx=1).sum(), x) ; grads(F.embedding_bag(b, x, o, mode='max').sum(), x)
+grads(F.embedding_bag(b, x, o, scale_grad_by_freq=True, mode='sum').sum(), x) ; grads(F.embedding_bag(b, x, o, mode='sum', per_sample_weights=W[0]).sum(), x, W)
+nn.Embedding(3, 2, padding_idx=5) ; nn.Embedding(3, 2, padding_idx=-5) ; nn.Embedding(3, 2, padding_idx=-1) ; nn.Embedding(3, 2, padding_idx=-1).weight[2]
+nn.Embedding(3, 2, max_norm=1., norm_type=3., scale_grad_by_freq=True, sparse=True) ; nn.Embedding(3, 2, _weight=x) ; nn.Embedding.from_pretrained(y[0])
+nn.Embedding.from_pretrained(y)(t) ; nn.Embedding.from_pretrained(y, freeze=False, padding_idx=0).weight ; nn.EmbeddingBag(3, 2) ; nn.EmbeddingBag(3, 2, padding_idx=7)
+nn.EmbeddingBag(3, 2, max_norm=1., mode='sum', include_last_offset=True, padding_idx=1) ; nn.EmbeddingBag.from_pretrained(y, mode='max')(b, o)
+"""
+
 MODULES = """
 nn.NLLLoss2d() ; nn.NLLLoss(w, ignore_index=3).state_dict() ; nn.BCEWithLogitsLoss(pos_weight=w).state_dict() ; nn.HuberLoss(delta=1j)
 nn.TripletMarginLoss(margin=0) ; nn.TripletMarginWithDistanceLoss(margin=-1) ; nn.TripletMarginWithDistanceLoss() ; nn.MultiMarginLoss(p=3)
@@ -148,7 +174,7 @@ nn.CosineSimilarity(0)(x, y) ; nn.PairwiseDistance()(x, y) ; nn.PairwiseDistance
 
 EXPRESSIONS = [
     part.strip()
-    for text in (POINTWISE, CLASSES, MARGINS, PROBABILITIES, DROPOUT, MODULES)
+    for text in (POINTWISE, CLASSES, MARGINS, PROBABILITIES, DROPOUT, EMBEDDING, MODULES)
     for line in snippets(text)
     for part in line.split(" ; ")
 ]

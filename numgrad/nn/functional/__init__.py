@@ -13,27 +13,35 @@ from . import (
     attention,
     classification,
     convolution,
+    folding,
     loss,
     margins,
     normalization,
     padding,
     pooling,
     probabilities,
+    resampling,
 )
 from . import (
     dropout as _dropout,
+)
+from . import (
+    embedding as _embedding,
 )
 from .activation import *
 from .attention import *
 from .classification import *
 from .convolution import *
 from .dropout import *
+from .embedding import *
+from .folding import *
 from .loss import *
 from .margins import *
 from .normalization import *
 from .padding import *
 from .pooling import *
 from .probabilities import *
+from .resampling import *
 
 __all__ = [
     "bilinear",
@@ -42,16 +50,18 @@ __all__ = [
     "one_hot",
     "pairwise_distance",
     "pdist",
+    *_dropout.__all__,
+    *_embedding.__all__,
     *activation.__all__,
     *attention.__all__,
-    *convolution.__all__,
-    *loss.__all__,
-    *padding.__all__,
-    *pooling.__all__,
     *classification.__all__,
-    *_dropout.__all__,
+    *convolution.__all__,
+    *folding.__all__,
     *loss.__all__,
     *margins.__all__,
     *normalization.__all__,
+    *padding.__all__,
+    *pooling.__all__,
     *probabilities.__all__,
+    *resampling.__all__,
 ]
