@@ -9,17 +9,20 @@ from . import (
     dropout,
     embedding,
     flatten,
+    folding,
     linear,
     loss,
     margins,
     module,
     normalization,
+    padding,
     parameter,
     parameter_container,
     pooling,
     recurrent,
     softmax,
     transformer,
+    upsampling,
 )
 from . import functional as functional
 from . import init as init
@@ -32,17 +35,20 @@ from .convolution import *
 from .dropout import *
 from .embedding import *
 from .flatten import *
+from .folding import *
 from .linear import *
 from .loss import *
 from .margins import *
 from .module import *
 from .normalization import *
+from .padding import *
 from .parameter import *
 from .parameter_container import *
 from .pooling import *
 from .recurrent import *
 from .softmax import *
 from .transformer import *
+from .upsampling import *
 
 __all__ = [
     "functional",
@@ -56,17 +62,20 @@ __all__ = [
     *dropout.__all__,
     *embedding.__all__,
     *flatten.__all__,
+    *folding.__all__,
     *linear.__all__,
     *loss.__all__,
     *margins.__all__,
     *module.__all__,
     *normalization.__all__,
+    *padding.__all__,
     *parameter.__all__,
     *parameter_container.__all__,
     *pooling.__all__,
     *recurrent.__all__,
     *softmax.__all__,
     *transformer.__all__,
+    *upsampling.__all__,
 ]
 
 modules.publish()

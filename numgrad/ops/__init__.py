@@ -80,6 +80,7 @@ from .dropout import (
 from .einsum import einsum
 from .embedding import embedding, embedding_renorm_
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
+from .folding import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .indexing import index_put, index_put_
 from .inspection import (
     get_device,
@@ -115,7 +116,15 @@ from .ordering import (
     unique_consecutive,
 )
 from .padding import constant_pad_nd
-from .pooling import max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d
+from .pooling import (
+    adaptive_avg_pool1d,
+    adaptive_max_pool1d,
+    avg_pool1d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool3d,
+)
 from .probabilities import log_softmax, softmax
 from .rearrangement import (
     block_diag,
