@@ -42,7 +42,7 @@ def planned(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
             recorded = recorded or x._requires_grad or (x._view is not None and _is_tracked(x))
         else:
             key.append(x.__class__)
-    plan = op.broadcast_plans.get(tuple(key))
+    plan = None if where is None else op.broadcast_plans.get(tuple(key))
     if plan is None:
         return None
     if out is None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from .. import cpu, philox
+from ..gradient_calls import gradient_runner
 from ..registry import OPS, OUT, ElementwiseOp, KernelOp, Op
 
 FLOATS = ("float32", "float64")
@@ -77,7 +78,7 @@ def _gradients(op: ElementwiseOp, dtype: np.dtype) -> Iterator[Task]:
                 continue
             saved = "v" + "".join("v" if i == OUT else pattern[i] for i in backward.saved)
             routes = tuple(r if isinstance(r, int) else None for r in backward.routes)
-            call = functools.partial(cpu.gradient_runner, backward.op.scalar, dtype, saved, routes)
+            call = functools.partial(gradient_runner, backward.op.scalar, dtype, saved, routes)
             names = ", ".join(name for i, name in enumerate(op.inputs) if mask >> i & 1)
             yield f"{op.name} gradient of {names} {dtype.name} {saved}", call
 

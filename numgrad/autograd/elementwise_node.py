@@ -9,6 +9,7 @@ from ..dtype import bool_, complex128, float64, int64
 from ..kernels import cpu
 from ..kernels.array import Array
 from ..kernels.backends import backend
+from ..kernels.gradient_calls import gradient_runner
 from ..kernels.reduced_gradients import reduced_gradients
 from ..kernels.registry import OUT, Backward, ElementwiseOp, Rule
 from ..kernels.unbroadcast import unbroadcast
@@ -66,7 +67,7 @@ class Recorder:
         op = self.backward.op
         assert op is not None
         routes = tuple(None if r == "pass" else r for r in self.routes)
-        self._compiled = cpu.gradient_runner(op.scalar, self.dtype, self.pattern, routes)
+        self._compiled = gradient_runner(op.scalar, self.dtype, self.pattern, routes)
         if self.reads_all and not self.passes:
             self.run = self._compiled
         return self._compiled
