@@ -16,7 +16,7 @@ import numpy as np
 from . import arithmetic, cpu, special_functions
 from .array import Array
 from .backends import backend
-from .reduced_gradients import reduced_gradients
+from .reduced_gradients import reduced_gradients, sum_kernel
 from .reductions import sum_all
 from .registry import ElementwiseOp, KernelOp, Rule, Sample, declared
 
@@ -46,6 +46,7 @@ class PointwiseLoss(KernelOp):
         super().__init__(_declaration(function, numbers), name=name, **options)
         self.symmetric = symmetric
         self.check: Callable[..., None] | None = None
+        self._kernels: dict[Any, Callable[..., Any]] = {}  # for small dense operands, found without a detour
         self.kernel("cpu")(self._forward_on_cpu)
         self.kernel("cuda")(self._forward_on_cuda)
         self.fused_kernels["cpu"] = self._fused_backward
@@ -62,20 +63,31 @@ class PointwiseLoss(KernelOp):
 
     def _forward_on_cpu(self, *given: Any) -> np.ndarray:
         *operands, reduction = given
-        values = [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in operands]
-        dtype, size = values[0].dtype, values[0].size
+        dtype, size = operands[0].dtype, operands[0].size
         if reduction == "none":
-            result = self._items(values).ndarray
+            result = self._items([cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in operands]).ndarray
         else:
-            # The loop that adds up gradients as it computes them does so with any scalar function.
-            sums = reduced_gradients(self.item.scalar, dtype, values, [()])
-            total: Any = sum_all(self._items(values).ndarray) if sums is None else sums[0].ndarray
+            total = self._total(operands)
             if reduction == "mean":
-                total = total / dtype.type(size) if size else math.nan
+                total = total / size if size else math.nan
             result = np.asarray(total, dtype)
         if self.check is not None and np.isnan(result).any():
             self.check(*operands[: len(self.inputs)])
         return result
+
+    def _total(self, operands: Sequence[Any]) -> Any:
+        """The losses of all items added up."""
+        arrays = operands[: len(self.inputs)]
+        dtype, size = arrays[0].dtype, arrays[0].size
+        if 0 < size < cpu.SPLIT and _are_dense(arrays):
+            kernel = self._kernels.get(dtype)
+            if kernel is None:
+                kernel = self._kernels[dtype] = sum_kernel(self.item.scalar, dtype, len(operands) - len(arrays))
+            return kernel(*[x.reshape(-1) for x in arrays], *operands[len(arrays) :])
+        values = [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in operands]
+        # The loop that adds up gradients as it computes them does so with any scalar function.
+        sums = reduced_gradients(self.item.scalar, dtype, values, [()])
+        return sum_all(self._items(values).ndarray) if sums is None else sums[0].ndarray
 
     def _forward_on_cuda(self, *given: Any) -> Array:
         from . import cuda
@@ -123,16 +135,30 @@ class PointwiseLoss(KernelOp):
         self, g: np.ndarray, operands: Sequence[Any], reduction: str, needs: tuple[bool, ...]
     ) -> tuple[Any, ...]:
         backward = self.item.backward(sum(1 << i for i, needed in enumerate(needs) if needed))
-        read = [operands[k] for k in backward.saved]
-        shape = next(x.shape for x in read if isinstance(x, np.ndarray))
-        if reduction == "mean":
-            g = g / g.dtype.type(max(math.prod(shape), 1))
         assert backward.op is not None
-        function = backward.op.scalar
-        outs = [cpu.empty(shape, g.dtype) for _ in range(function.outputs)]
-        cpu.map(function, g.dtype, [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in (g, *read)], outs)
-        routes = backward.routes[: len(needs)]
-        return tuple(outs[route].ndarray if isinstance(route, int) else None for route in routes)
+        read = [operands[k] for k in backward.saved]
+        arrays = [x for x in read if isinstance(x, np.ndarray)]
+        shape, size, dtype = arrays[0].shape, arrays[0].size, g.dtype
+        function, scale = backward.op.scalar, 1 / max(size, 1) if reduction == "mean" else 1.0
+        if reduction != "none" and size < cpu.SPLIT and _are_dense(arrays):
+            kernel = self._kernels.get((dtype, needs))
+            if kernel is None:
+                pattern = "n" + "".join("v" if isinstance(x, np.ndarray) else "n" for x in read)
+                plan = cpu.flat_plan(function, dtype, (dtype,) * function.outputs, pattern)
+                kernel = self._kernels[dtype, needs] = plan.kernel
+            flats = [cpu.empty_small(size, dtype) for _ in range(function.outputs)]
+            kernel(g.item() * scale, *[x.reshape(-1) if isinstance(x, np.ndarray) else x for x in read], *flats)
+            found = [flat.reshape(shape) for flat in flats]
+        else:
+            outs = [cpu.empty(shape, dtype) for _ in range(function.outputs)]
+            values = [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in (g * dtype.type(scale), *read)]
+            cpu.map(function, dtype, values, outs)
+            found = [out.ndarray for out in outs]
+        return tuple([found[route] if isinstance(route, int) else None for route in backward.routes[: len(needs)]])
+
+
+def _are_dense(arrays: Sequence[np.ndarray]) -> bool:
+    return all(x.flags.c_contiguous for x in arrays)
 
 
 def _declaration(function: Callable[..., Any], numbers: Sequence[str]) -> Callable[..., Any]:
