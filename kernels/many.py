@@ -11,6 +11,7 @@ shared, too, and a chunk starts at the same item of its array for any number of 
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -124,10 +125,13 @@ def _items_at() -> Any:
     """`items_at(place, first, size, like)`: the array of `size` items of the type of `like` that starts at item `first`
     of the data whose address is stored at `place`."""
     from llvmlite import ir
-    from numba import types
+    from numba import config, types
     from numba.core import cgutils
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array, populate_array
+
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it at run time
+        return _items_of_object
 
     @intrinsic
     def items_at(typingctx: Any, place: Any, first: Any, size: Any, like: Any) -> Any:
@@ -152,3 +156,9 @@ def _items_at() -> Any:
         return found(place, first, size, like), codegen
 
     return items_at
+
+
+def _items_of_object(place: int, first: int, size: int, like: Any) -> np.ndarray:
+    """`items_at` for kernels that run as plain Python."""
+    array: np.ndarray = ctypes.cast(int(place) - _DATA, ctypes.py_object).value
+    return array[first : first + size]

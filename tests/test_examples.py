@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-FOR_BOTH = ["digits_conv", "fit_curve", "lorenz", "lstm", "vae"]  # PyTorch runs them with the import replaced
+FOR_BOTH = ["char_gpt", "digits_conv", "fit_curve", "lorenz", "lstm", "vae"]  # PyTorch runs them with the import replaced
 
 
 def run(name: str, capsys: pytest.CaptureFixture, **arguments: int) -> str:
@@ -40,6 +40,12 @@ def test_digits_conv(capsys, tmp_path):
     shown = capsys.readouterr().out
     assert float(re.search(r"loaded: (\S+)%", shown)[1]) > 60
     assert (tmp_path / "output" / "digits_conv.npz").exists()
+
+
+def test_char_gpt(capsys):
+    shown = run("char_gpt", capsys, steps=100, layers=1, letters=40)
+    assert float(re.search(r"step 100: loss (\S+)", shown)[1]) < 3.7  # that of letters by chance is 4.3
+    assert len(shown.partition("The President ")[2]) == 40 + len("\n")
 
 
 def test_lstm(capsys):

@@ -73,3 +73,12 @@ def test_classes_live_where_pytorch_keeps_them() -> None:
     public = {name: getattr(nn, name) for name in nn.__all__}
     classes = {name for name, value in public.items() if isinstance(value, type) and issubclass(value, nn.Module)}
     assert classes <= set(nn.modules.__all__)
+
+
+def test_layers_in_a_plain_list_are_not_registered() -> None:
+    """Behaviours 148: as in PyTorch, and without a warning, since scripts keep such lists on purpose."""
+    module = nn.Module()
+    module.layers = [nn.Linear(1, 1)]
+    assert list(module.parameters()) == []
+    module.layers = nn.ModuleList(module.layers)
+    assert len(list(module.parameters())) == 2

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -148,3 +151,13 @@ def test_a_parameter_that_a_hook_has_saved_is_written() -> None:
         y.backward()
     assert p.tolist() == [0.5, 0.5]
     assert p.grad.tolist() == [2.0, 2.0]
+
+
+def test_steps_run_as_plain_python() -> None:
+    program = (
+        "import numgrad as ng; p = ng.ones(2, requires_grad=True); p.grad = ng.ones(2); "
+        "ng.optim.Adam([p], lr=0.25, eps=0.0).step(); print(p.tolist())"
+    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environment)
+    assert result.stdout == "[0.75, 0.75]\n", result.stderr

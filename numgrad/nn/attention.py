@@ -1,7 +1,10 @@
-"""Attention with several heads, as a module."""
+"""Attention with several heads, as a module; and PyTorch's choice among ways to compute attention."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
 from typing import Any
 
 from ..creation import empty
@@ -174,3 +177,29 @@ def _transposed(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tens
     """With the first two dimensions exchanged; what was one tensor still is, so that it is projected at once."""
     turned = {id(x): x.transpose(1, 0) for x in (query, key, value)}
     return turned[id(query)], turned[id(key)], turned[id(value)]
+
+
+# ---------------------------------------------------------------------------------------------------- ways to compute
+class SDPBackend(IntEnum):
+    """The ways in which PyTorch computes attention. Here there is one."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextmanager
+def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
+    """Choose among the ways to compute attention, as in PyTorch; the only one there is serves for all.
+
+    Raises AssertionError for what is neither a backend nor a list.
+    """
+    if not isinstance(backends, (SDPBackend, list)):
+        raise AssertionError(
+            "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
+            f"{type(backends).__name__}"
+        )
+    yield

@@ -7,10 +7,28 @@ from typing import Any
 from ..tensor import Tensor
 from . import functional as F
 from .module import Module
+from .sizes import each
 
-__all__ = ["MaxPool1d", "MaxPool2d", "MaxPool3d"]
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+]
 
 
+# ---------------------------------------------------------------------------------------------------- largest items
 class _MaxPoolNd(Module):
     """Holds what `functional.max_pool2d` takes."""
 
@@ -76,3 +94,201 @@ class MaxPool3d(_MaxPoolNd):
     def forward(self, input: Tensor) -> Any:
         """Apply the function."""
         return F.max_pool3d(input, **self._arguments())
+
+
+# ---------------------------------------------------------------------------------------------------- means
+class _AvgPoolNd(Module):
+    """Holds what `functional.avg_pool2d` takes."""
+
+    kernel_size: Any
+    stride: Any
+    padding: Any
+    ceil_mode: bool
+    count_include_pad: bool
+    divisor_override: int | None
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def extra_repr(self) -> str:
+        """The windows' numbers."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+    def _arguments(self) -> dict[str, Any]:
+        names = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
+        return {name: getattr(self, name) for name in names}
+
+
+class AvgPool1d(_AvgPoolNd):
+    """The mean of each window of (n, channels, length); see `functional.avg_pool2d`."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        step = each(kernel_size if stride is None else stride, 1)
+        super().__init__(each(kernel_size, 1), step, each(padding, 1), ceil_mode, count_include_pad)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.avg_pool1d(input, **self._arguments())
+
+
+class AvgPool2d(_AvgPoolNd):
+    """The mean of each window of (n, channels, height, width); see `functional.avg_pool2d`.
+
+    >>> AvgPool2d(3, stride=2)
+    AvgPool2d(kernel_size=3, stride=2, padding=0)
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.avg_pool2d(input, **self._arguments(), divisor_override=self.divisor_override)
+
+
+class AvgPool3d(_AvgPoolNd):
+    """The mean of each window of (n, channels, depth, height, width); see `functional.avg_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.avg_pool3d(input, **self._arguments(), divisor_override=self.divisor_override)
+
+
+class _LPPoolNd(Module):
+    """Holds what `functional.lp_pool2d` takes."""
+
+    norm_type: float
+    kernel_size: Any
+    stride: Any
+    ceil_mode: bool
+
+    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        """The norm and the windows' numbers."""
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPoolNd):
+    """The norm of each window of (n, channels, length); see `functional.lp_pool1d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPoolNd):
+    """The norm of each window of (n, channels, height, width); see `functional.lp_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool3d(_LPPoolNd):
+    """The norm of each window of (n, channels, depth, height, width); see `functional.lp_pool3d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+# ---------------------------------------------------------------------------------------------------- adaptive
+class _AdaptivePoolNd(Module):
+    """Holds the number of windows along each dimension."""
+
+    output_size: Any
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self) -> str:
+        """The number of windows."""
+        return f"output_size={self.output_size}"
+
+
+class _AdaptiveAvgPoolNd(_AdaptivePoolNd):
+    pass
+
+
+class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
+    return_indices: bool
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """The means of windows that share (n, channels, length); see `functional.adaptive_avg_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+    """The means of windows that share (n, channels, height, width); see `functional.adaptive_avg_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+    """The means of windows that share (n, channels, depth, height, width); see `functional.adaptive_avg_pool2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the function."""
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """The largest items of windows that share (n, channels, length); see `functional.adaptive_max_pool1d`."""
+
+    def forward(self, input: Tensor) -> Any:
+        """Apply the function."""
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """The largest items of windows that share (n, channels, height, width); see `functional.adaptive_max_pool2d`."""
+
+    def forward(self, input: Tensor) -> Any:
+        """Apply the function."""
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """The largest items of windows that share (n, channels, depth, height, width)."""
+
+    def forward(self, input: Tensor) -> Any:
+        """Apply the function."""
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .activations import *
 from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
+from .channel_normalization import *
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
 from .complex_numbers import (
     complex,
@@ -80,6 +81,7 @@ from .dropout import (
 from .einsum import einsum
 from .embedding import embedding, embedding_renorm_
 from .extrema import amax, amin, aminmax, argmax, argmin, max, min
+from .folding import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .indexing import index_put, index_put_
 from .inspection import (
     get_device,
@@ -96,7 +98,7 @@ from .inspection import (
 from .linalg import addmm, bilinear, bmm, dot, matmul, mm, mv, vdot
 from .memory import as_strided_, clone, detach, detach_, fill, fill_, is_same_size, resize_as_
 from .methods import copied_in_place, in_place
-from .normalization import layer_norm, native_layer_norm
+from .normalization import layer_norm, native_layer_norm, rms_norm
 from .numerical_gradient import *
 from .older_linalg import *
 from .ordering import (
@@ -115,7 +117,15 @@ from .ordering import (
     unique_consecutive,
 )
 from .padding import constant_pad_nd
-from .pooling import max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d
+from .pooling import (
+    adaptive_avg_pool1d,
+    adaptive_max_pool1d,
+    avg_pool1d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool3d,
+)
 from .probabilities import log_softmax, softmax
 from .rearrangement import (
     block_diag,

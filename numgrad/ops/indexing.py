@@ -18,6 +18,7 @@ from ..kernels import indexing as kernels
 from ..kernels import movement, views
 from ..kernels.indexing import indexed_shape
 from ..operands import broadcast_shapes
+from ..viewing import is_unrecorded, row
 from .shaping import expanded_size, view
 
 _ZERO_DIM = (
@@ -329,7 +330,8 @@ def _select(x: Any, dim: int, index: int, position: int) -> Any:
     extent = shape[dim]
     if not -extent <= index < extent:
         raise IndexError(f"index {index} is out of bounds for dimension {position} with size {extent}")
-    return dispatch(views.select, (x,), (dim, index + extent if index < 0 else index))
+    index = index + extent if index < 0 else index
+    return row(x, index) if not dim and is_unrecorded(x) else dispatch(views.select, (x,), (dim, index))
 
 
 def _flip(x: Any, dim: int) -> Any:

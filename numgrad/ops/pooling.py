@@ -6,6 +6,7 @@ from typing import Any
 
 from ..dispatch import dispatch
 from ..kernels import pooling as kernels
+from ..kernels import resampling
 from .checks import check_tensor
 
 _COUNTS = {1: "one", 2: "two", 3: "three"}
@@ -135,6 +136,140 @@ def _max_pool(
     return dispatch(op, (input,), (size, step, around, spread, bool(ceil_mode)))
 
 
+# ---------------------------------------------------------------------------------------------------- avg_pool
+def avg_pool1d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Any:
+    """The mean of each window of (n, channels, length) or (channels, length); see `numgrad.nn.functional.avg_pool2d`."""
+    check_tensor("avg_pool1d", input)
+    _check_rows("avg_pool1d", input)
+    size = _single("avg_pool1d", "kernel_size", kernel_size)
+    step = _single("avg_pool1d", "stride", stride, size)
+    around = _single("avg_pool1d", "padding", padding)
+    found = avg_pool(2, input.unsqueeze(-2), (1, size), (1, step), (0, around), ceil_mode, count_include_pad, None)
+    return found.squeeze(-2)
+
+
+def avg_pool(
+    rank: int,
+    input: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    """The mean of each window over `rank` spatial dimensions, 2 or 3."""
+    name = f"avg_pool{rank}d"
+    check_tensor(name, input)
+    either = "must either be" if rank == 2 else "must be"
+    size = _sized(name, rank, "kernel_size", kernel_size, either)
+    step = _sized(name, rank, "stride", stride, f"{either} omitted,", size)
+    around = _sized(name, rank, "padding", padding, either)
+    if divisor_override is not None and divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    if rank == 3:
+        _check_dims(rank, input)
+    elif input.dim() < 3:
+        low, high = -max(input.dim(), 1), max(input.dim(), 1) - 1
+        raise IndexError(f"Dimension out of range (expected to be in range of [{low}, {high}], but got -3)")
+    ones = (1,) * rank
+    counts = _window_counts(input, size, step, around, ones, ceil_mode)
+    _check_positive(rank, size, step, ones)
+    _check_not_empty(rank, input, name)
+    if rank == 2:
+        _check_few_dims(input)
+    elif any(n < k for n, k in zip(input.shape[-3:], size, strict=True)) and min(counts) < 1:
+        image, kernel = (
+            " ".join(f"{mark}{axis}: {n}" for axis, n in zip("THW", numbers, strict=True))
+            for mark, numbers in (("", input.shape[-3:]), ("k", size))
+        )
+        raise RuntimeError(f"input image ({image}) smaller than kernel size ({kernel})")
+    _check_counts(rank, input, counts)
+    if not (input.dtype.is_floating_point or input.dtype.name == "int64"):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.scalar_name}'")
+    way = resampling.Windows(size, step, around, bool(ceil_mode), bool(count_include_pad), divisor_override)
+    return dispatch(resampling.AVG_POOL[rank], (input,), (way,))
+
+
+def _check_few_dims(input: Any) -> None:
+    if input.dim() > 4:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+            f"{list(input.shape)}"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------- adaptive
+def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+    """The means of so many windows that share the length of (n, channels, length); see `adaptive_avg_pool`."""
+    check_tensor("adaptive_avg_pool1d", input)
+    _check_rows("adaptive_avg_pool1d", input)
+    size = _single("adaptive_avg_pool1d", "output_size", output_size)
+    return adaptive_avg_pool(2, input.unsqueeze(-2), (1, size)).squeeze(-2)
+
+
+def adaptive_avg_pool(rank: int, input: Any, output_size: Any) -> Any:
+    """The means of so many windows that share an image of `rank` spatial dimensions, 2 or 3, as evenly as they can."""
+    name = f"adaptive_avg_pool{rank}d"
+    size = _ints(name, "output_size", output_size)
+    if len(size) != rank:
+        raise RuntimeError(f"{name}: output_size must be {rank}")
+    if min(size) < 0:
+        told = "{" + ", ".join(map(str, size[:2])) + "".join(f",{n}" for n in size[2:]) + "}"
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {told}")
+    if size == (1,) * rank and input.dim() >= rank and input.dtype.is_floating_point and 0 not in input.shape[-rank:]:
+        return input.mean(tuple(range(-rank, 0)), keepdim=True)
+    _check_shared(name, rank, input, "")
+    _check_floating(name if rank == 2 else f"{name}_cpu", input)
+    return dispatch(resampling.ADAPTIVE_AVG_POOL[rank], (input,), (resampling.Shares(size),))
+
+
+def adaptive_max_pool1d(input: Any, output_size: Any) -> tuple[Any, Any]:
+    """The largest items of so many windows that share the length of (n, channels, length), and their places."""
+    check_tensor("adaptive_max_pool1d", input)
+    _check_rows("adaptive_max_pool1d", input)
+    size = _single("adaptive_max_pool1d", "output_size", output_size)
+    if size < 0:
+        shape = [*input.shape[:-1], 1, size]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {shape}")
+    values, places = adaptive_max_pool(2, input.unsqueeze(-2), (1, size))
+    return values.squeeze(-2), places.squeeze(-2)
+
+
+def adaptive_max_pool(rank: int, input: Any, output_size: Any) -> tuple[Any, Any]:
+    """The largest items of so many windows that share an image of `rank` spatial dimensions, and their places."""
+    name = f"adaptive_max_pool{rank}d"
+    size = _ints(name, "output_size", output_size)
+    _check_shared(name, rank, input, ":")
+    if len(size) != rank:
+        raise RuntimeError(f"{name}(): internal error: output_size.size() must be {rank}")
+    if min(size) < 0:
+        shape = [*input.shape[:-rank], *size]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {shape}")
+    _check_floating(name if rank == 2 else f"{name}_cpu", input)
+    op = kernels.adaptive_max_pool2d if rank == 2 else kernels.adaptive_max_pool3d
+    return dispatch(op, (input,), (size,))
+
+
+def _check_shared(name: str, rank: int, input: Any, colon: str) -> None:
+    shape = list(input.shape)
+    if len(shape) not in (rank + 1, rank + 2):
+        raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got{colon} {shape}")
+    lead = len(shape) - rank
+    if 0 in shape[lead:]:
+        raise RuntimeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} with "
+            f"dimension {shape.index(0, lead)} being empty"
+        )
+
+
 # ---------------------------------------------------------------------------------------------------- checks
 _POSITIONS = {"kernel_size": 2, "output_size": 2, "stride": 3, "padding": 4, "dilation": 5}
 _LETTERS = {2: "HW", 3: "THW"}
@@ -240,7 +375,7 @@ def _check_not_empty(rank: int, input: Any, function: str) -> None:
         )
     raise RuntimeError(
         f"{function}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {shape} "
-        f"and non-batch dimension {own.index(0)} has length zero!"
+        "and non-batch dimension 0 has length zero!"
     )
 
 

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import viewing
-from ..autograd.grad_mode import mode
 from ..autograd.variable import CLASSES
-from ..autograd.watch import watching
 from ..dispatch import dispatch
 from ..kernels import views
 from .checks import check_tensor
@@ -31,9 +29,7 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
 
 def rows(input: Any) -> Iterator[Any]:
     """What iterating a tensor gives: its slices along the first dimension, those of `unbind`."""
-    if watching or mode.levels or (mode.enabled and input.requires_grad):
-        return iter(unbind(input))
-    return viewing.rows(input)
+    return viewing.rows(input) if viewing.is_unrecorded(input) else iter(unbind(input))
 
 
 def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Any, ...]:

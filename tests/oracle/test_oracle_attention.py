@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="PyTorch's table of ops needs it")
 
 import op_db  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 
 LIBRARIES = (numgrad, torch)
 
@@ -40,7 +41,7 @@ def compare(run: Any, twice: bool = True) -> None:
 def by_formula(library: ModuleType) -> Any:
     """PyTorch's attention by its formula, whose second gradients it has; numgrad has one way."""
     if library is torch:
-        return torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
+        return sdpa_kernel(SDPBackend.MATH)
     return library.enable_grad()
 
 
@@ -215,6 +216,9 @@ S(R(1, 1, 2, 2).long(), R(1, 1, 2, 2).long(), R(1, 1, 2, 2).long())
 S(R(2, 2), R(2, 2), 3)
 S(R(2, 2), R(2, 2), R(2, 2), 3)
 S(R(2, 2), R(2, 2), R(2, 2), scale="x")
+with nn.attention.sdpa_kernel([nn.attention.SDPBackend.MATH], set_priority=True): out = S(R(2, 2), R(2, 2), R(2, 2))
+with nn.attention.sdpa_kernel("x"): out = 1
+out = list(nn.attention.SDPBackend.__members__.items())
 out = S(R(2, 3, 4, 8), R(2, 3, 4, 8), R(2, 3, 4, 8, requires_grad=True)).grad_fn.name()
 out = S(R(2, 4, 3, 8).transpose(1, 2), R(2, 3, 4, 8), R(2, 3, 4, 8)).stride()
 out = m, A(4, 2, bias=False), list(A(4, 2, kdim=3, add_bias_kv=True).state_dict()), m.bias_k, m.q_proj_weight, m.head_dim

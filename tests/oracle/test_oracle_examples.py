@@ -54,6 +54,10 @@ def digits_conv(example: ModuleType, model: object) -> list[float]:
     return example.train(model, islice(example.batches(rng, images, labels), STEPS), 100)
 
 
+def char_gpt(example: ModuleType, model: object) -> list[float]:
+    return example.train(model, example.batches(np.random.default_rng(0), STEPS, 8, 16), STEPS)
+
+
 def lstm(example: ModuleType, model: object) -> list[float]:
     return example.train(model, example.batches(np.random.default_rng(0), STEPS, 4, 30), STEPS)
 
@@ -67,7 +71,7 @@ def lorenz(example: ModuleType, model: object) -> list[float]:
     return example.train(model, example.measure(np.random.default_rng(0), pieces=8), STEPS)
 
 
-SIZES = {digits_conv: (), lstm: (16,), vae: (32, 4), lorenz: ()}
+SIZES = {digits_conv: (), char_gpt: (2, 2, 32, 16), lstm: (16,), vae: (32, 4), lorenz: ()}
 
 
 @pytest.mark.parametrize("example", SIZES, ids=lambda example: example.__name__)

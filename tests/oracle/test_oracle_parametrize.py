@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 PRELUDE = """
 import copy, pickle
+U = nn.utils
 P = nn.utils.parametrize
 R = nn.utils.parametrizations
 
@@ -96,6 +97,22 @@ R.weight_norm(l); l(torch.tensor([[1.0, 2.0, 3.0]])).pow(2).sum().backward(); ou
 R.weight_norm(l); out = l.load_state_dict({"weight_g": torch.ones(3, 1), "weight_v": torch.ones(3, 3), "bias": torch.ones(3)}), l.weight.detach()
 R.weight_norm(l); out = P.remove_parametrizations(l, "weight"), l.weight
 R.weight_norm(l, "nope")
+U.weight_norm(l); out = l, facts(l), l.weight.detach(), l.weight_g, l(torch.ones(1, 3))
+U.weight_norm(l, dim=None); out = facts(l), l.weight_g, l.weight.detach()
+U.weight_norm(l); l(torch.ones(1, 3)).sum().backward(); out = l.weight_g.grad
+U.weight_norm(l); U.weight_norm(l)
+U.weight_norm(l); l.weight_g.data.fill_(2); l(torch.ones(1, 3)); out = U.remove_weight_norm(l), facts(l), l.weight, len(l._forward_pre_hooks)
+U.remove_weight_norm(l)
+U.remove_spectral_norm(l)
+U.weight_norm(l); l.load_state_dict({"weight_g": torch.ones(3, 1), "weight_v": torch.ones(3, 3), "bias": torch.ones(3)}); out = l(torch.ones(1, 3))
+U.spectral_norm(l, n_power_iterations=30); out = l, facts(l), l(torch.ones(1, 3)), l.weight, l.state_dict()._metadata
+U.spectral_norm(l, n_power_iterations=30); l(torch.ones(1, 3)); l.eval(); l(torch.ones(1, 3)).sum().backward(); out = l.weight_orig.grad
+U.spectral_norm(l); U.spectral_norm(l)
+U.spectral_norm(l, n_power_iterations=0)
+U.spectral_norm(nn.Linear(1, 1, bias=False), "bias")
+U.spectral_norm(l, n_power_iterations=30); l(torch.ones(1, 3)); l.eval(); out = U.remove_spectral_norm(l), facts(l), l.weight, l.state_dict()._metadata
+U.weight_norm(nn.LazyLinear(3))
+U.spectral_norm(nn.LazyLinear(3))
 R.spectral_norm(l, "nope")
 R.spectral_norm(l, n_power_iterations=0)
 R.spectral_norm(l, dim=5)

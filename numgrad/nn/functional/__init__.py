@@ -13,12 +13,14 @@ from . import (
     attention,
     classification,
     convolution,
+    folding,
     loss,
     margins,
     normalization,
     padding,
     pooling,
     probabilities,
+    resampling,
 )
 from . import (
     dropout as _dropout,
@@ -32,12 +34,14 @@ from .classification import *
 from .convolution import *
 from .dropout import *
 from .embedding import *
+from .folding import *
 from .loss import *
 from .margins import *
 from .normalization import *
 from .padding import *
 from .pooling import *
 from .probabilities import *
+from .resampling import *
 
 __all__ = [
     "bilinear",
@@ -46,17 +50,18 @@ __all__ = [
     "one_hot",
     "pairwise_distance",
     "pdist",
-    *activation.__all__,
-    *attention.__all__,
-    *convolution.__all__,
-    *loss.__all__,
-    *padding.__all__,
-    *pooling.__all__,
-    *classification.__all__,
     *_dropout.__all__,
     *_embedding.__all__,
+    *activation.__all__,
+    *attention.__all__,
+    *classification.__all__,
+    *convolution.__all__,
+    *folding.__all__,
     *loss.__all__,
     *margins.__all__,
     *normalization.__all__,
+    *padding.__all__,
+    *pooling.__all__,
     *probabilities.__all__,
+    *resampling.__all__,
 ]

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...ops import pooling
+from ...ops.pooling import adaptive_avg_pool1d, avg_pool1d
 from ...tensor import Tensor
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool1d_with_indices",
     "max_pool2d",
@@ -107,3 +124,147 @@ def max_pool3d(
     """
     found = pooling.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
+
+
+# ---------------------------------------------------------------------------------------------------- avg_pool
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of images.
+
+    Args:
+        input: (n, channels, height, width) or (channels, height, width).
+        kernel_size: of a window; a number, or one for each spatial dimension, as the following ones.
+        stride: how far a window moves at a time; by default its size.
+        padding: rows of zeros around an image.
+        ceil_mode: whether a window may reach beyond the image's end (it begins within it, though).
+        count_include_pad: whether the zeros of the padding count in the mean; what lies beyond it never does.
+        divisor_override: what sums are divided by, instead of the number of items.
+
+    Returns:
+        (n, channels, windows down, windows across).
+
+    Raises:
+        RuntimeError: shapes and numbers that do not fit, a divisor of 0.
+        NotImplementedError: integers other than int64, of which the mean is rounded towards 0.
+    """
+    return pooling.avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of (n, channels, depth, height, width); see `avg_pool2d`."""
+    return pooling.avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+# ---------------------------------------------------------------------------------------------------- adaptive
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of windows that share images of (n, channels, height, width) as evenly as they can.
+
+    `output_size` is how many there are down and across, or one number for both; None is the image's own.
+    Window i of m over n items has those from floor(i * n / m) to ceil((i + 1) * n / m).
+    """
+    return pooling.adaptive_avg_pool(2, input, _with_own_sizes(output_size, input, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """`adaptive_avg_pool2d` with three spatial dimensions."""
+    return pooling.adaptive_avg_pool(3, input, _with_own_sizes(output_size, input, 3))
+
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The largest items of windows that share (n, channels, length), and their places."""
+    return pooling.adaptive_max_pool1d(input, output_size)
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The largest items of windows that share (n, channels, height, width), and their places."""
+    return pooling.adaptive_max_pool(2, input, _with_own_sizes(output_size, input, 2))
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The largest items of windows that share (n, channels, depth, height, width), and their places."""
+    return pooling.adaptive_max_pool(3, input, _with_own_sizes(output_size, input, 3))
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest items of windows that share (n, channels, length); with `return_indices` also their places."""
+    found = adaptive_max_pool1d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest items of windows that share images; see `adaptive_avg_pool2d`. `return_indices` gives their places."""
+    found = adaptive_max_pool2d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """`adaptive_max_pool2d` with three spatial dimensions."""
+    found = adaptive_max_pool3d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+def _with_own_sizes(output_size: Any, input: Tensor, rank: int) -> tuple[int, ...]:
+    """A number for each spatial dimension, the input's where None is given."""
+    if isinstance(output_size, int):
+        return (output_size,) * rank
+    if len(input.shape) <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    own = input.shape[-len(output_size) :]
+    return tuple(n if size is None else size for size, n in zip(output_size, own, strict=True))
+
+
+# ---------------------------------------------------------------------------------------------------- lp_pool
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The norm of each window of (n, channels, length): (sum of x^norm_type)^(1 / norm_type)."""
+    return _lp_pool(avg_pool1d, max_pool1d, input, norm_type, kernel_size, stride, ceil_mode, kernel_size)
+
+
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The norm of each window of (n, channels, height, width): (sum of x^norm_type)^(1 / norm_type)."""
+    height, width = (kernel_size,) * 2 if isinstance(kernel_size, int) else kernel_size
+    return _lp_pool(avg_pool2d, max_pool2d, input, norm_type, kernel_size, stride, ceil_mode, height * width)
+
+
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The norm of each window of (n, channels, depth, height, width): (sum of x^norm_type)^(1 / norm_type)."""
+    depth, height, width = (kernel_size,) * 3 if isinstance(kernel_size, int) else kernel_size
+    return _lp_pool(avg_pool3d, max_pool3d, input, norm_type, kernel_size, stride, ceil_mode, depth * height * width)
+
+
+def _lp_pool(
+    mean: Callable[..., Tensor],
+    largest: Callable[..., Tensor],
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Any,
+    stride: Any,
+    ceil_mode: bool,
+    items: int,
+) -> Tensor:
+    if norm_type == float("inf"):
+        return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    if norm_type == -float("inf"):
+        return -largest(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    out = mean(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    return (out.sign() * out.abs().relu()).mul(items).pow(1.0 / norm_type)

@@ -6,8 +6,9 @@ import math
 import warnings
 from typing import Any, Literal, SupportsFloat
 
+from ..fused import as_number
 from ..optimizer import Optimizer
-from .scheduler import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, values_of
+from .scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_value, values_of
 
 __all__ = ["ReduceLROnPlateau"]
 
@@ -77,11 +78,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
         """Take in a measure, a number or a tensor of one item, and lower the rates if it is time to."""
-        current = float(metrics)
+        current = as_number(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current
@@ -109,7 +110,7 @@ class ReduceLROnPlateau(LRScheduler):
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, least in zip(groups, self.min_lrs, strict=True):
-            old = float(group["lr"])
+            old = as_number(group["lr"])
             new = max(old * self.factor, least)
             if old - new > self.eps:
                 set_value(group, "lr", new)

@@ -22,7 +22,7 @@ from ..optimizer import Group, Optimizer
 
 __all__ = ["LRScheduler"]
 
-EPOCH_WARNING = (
+EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form "
     "is used instead of the new chainable form, where available. Please open an issue if you are unable to replicate "
@@ -110,7 +110,7 @@ class LRScheduler:
                 warnings.warn(_WRONG_ORDER, UserWarning, stacklevel=2)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
