@@ -158,6 +158,40 @@ def recurrence(library: Any, with_cell: bool) -> Step:
     return step
 
 
+def gpt(library: Any) -> Step:
+    """One training step of a transformer of 4 layers and 4 heads, 128 wide, on 12 texts of 64 of 65 letters."""
+    nn = library.nn
+    functional = nn.functional
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(128), nn.LayerNorm(128)
+            self.qkv, self.proj = nn.Linear(128, 3 * 128), nn.Linear(128, 128)
+            self.mlp = nn.Sequential(nn.Linear(128, 4 * 128), nn.GELU(), nn.Linear(4 * 128, 128))
+
+        def forward(self, x: Any) -> Any:
+            batch, steps, width = x.shape
+            heads = (t.view(batch, steps, 4, 32).transpose(1, 2) for t in self.qkv(self.norm1(x)).split(width, dim=2))
+            y = functional.scaled_dot_product_attention(*heads, is_causal=True)
+            x = x + self.proj(y.transpose(1, 2).contiguous().view(batch, steps, width))
+            return x + self.mlp(self.norm2(x))
+
+    library.manual_seed(0)
+    tokens, places = nn.Embedding(65, 128), nn.Embedding(64, 128)
+    rest = nn.Sequential(*(Block() for _ in range(4)), nn.LayerNorm(128), nn.Linear(128, 65, bias=False))
+    optimizer = library.optim.AdamW(nn.ModuleList([tokens, places, rest]).parameters(), lr=3e-4)
+    x, y = library.randint(0, 65, (12, 64)), library.randint(0, 65, (12, 64))
+
+    def step() -> None:
+        optimizer.zero_grad()
+        logits = rest(tokens(x) + places(library.arange(64)))
+        functional.cross_entropy(logits.view(-1, 65), y.view(-1)).backward()
+        optimizer.step()
+
+    return step
+
+
 def adam_step(library: Any) -> Step:
     """A step of Adam on 100 parameters of 64 x 64."""
     params = [library.randn(64, 64).requires_grad_() for _ in range(100)]
@@ -354,6 +388,7 @@ CASES = [
     Case("LSTM, 50 steps", lstm_layer, 1.5, (2,)),
     Case("RNN cell, 50 steps", lambda library: recurrence(library, True), 0.8, (2,)),
     Case("RNN formula, 50 steps", lambda library: recurrence(library, False), 0.8, (2,)),
+    Case("GPT step", gpt, 1.2, (2,)),
     Case("Lorenz, 50 RK4 steps", lorenz_fit, at_most=0.8, on_threads=(2,)),
     Case("MNIST MLP step", mnist_network, 1.0, (2,)),
     Case("Adam, 100 of 64x64", adam_step, 1.0, (2,)),

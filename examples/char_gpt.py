@@ -30,7 +30,7 @@ class Block(nn.Module):
         self.heads = heads
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.widen, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
     def attention(self, x):
         batch, length, width = x.shape
@@ -40,7 +40,7 @@ class Block(nn.Module):
 
     def forward(self, x):
         x = x + self.attention(self.norm1(x))
-        return x + self.narrow(F.gelu(self.widen(self.norm2(x))))
+        return x + self.mlp(self.norm2(x))
 
 
 class GPT(nn.Module):
@@ -48,18 +48,17 @@ class GPT(nn.Module):
 
     def __init__(self, letters, layers, heads, width, context):
         super().__init__()
-        self.letters = nn.Parameter(0.02 * torch.randn(letters, width))
-        self.places = nn.Parameter(0.02 * torch.randn(context, width))
+        self.letters, self.places = nn.Embedding(letters, width), nn.Embedding(context, width)
         self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(layers)])
         self.norm, self.scores = nn.LayerNorm(width), nn.Linear(width, letters, bias=False)
         self.apply(self._start)
 
     def _start(self, module):
-        if isinstance(module, nn.Linear):
+        if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, std=0.02)
 
     def forward(self, letters):
-        x = self.letters[letters] + self.places[: letters.shape[1]]
+        x = self.letters(letters) + self.places(torch.arange(letters.shape[1]))
         return self.scores(self.norm(self.blocks(x)))
 
 
@@ -104,7 +103,7 @@ def train(model, stream, steps, report=None):
 def sample(model, start, count, rng, temperature=0.7):
     """The text that the model goes on with, letter by letter."""
     numbers = [ALPHABET.index(letter) for letter in start]
-    context = len(model.places)
+    context = model.places.num_embeddings
     with torch.no_grad():
         for _ in range(count):
             scores = model(torch.tensor([numbers[-context:]]))[0, -1]

@@ -52,7 +52,7 @@ class FusedOptimizer(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with set_grad_enabled(self.defaults["differentiable"]):
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 self._update_group(group)
         return loss

@@ -75,7 +75,7 @@ class Machine:
         try:
             for opcode, argument, _ in pickletools.genops(self._file):
                 if opcode.name == "STOP":
-                    return self._stack.pop()
+                    return self._data([self._stack.pop()])[0]
                 operation = _OPERATIONS.get(opcode.name)
                 if operation is None:
                     raise pickle.UnpicklingError(f"Unsupported operand {opcode.name}")
@@ -126,18 +126,25 @@ class Machine:
         vars(made).update(state)
         self._stack.append(made)
 
+    def _data(self, items: list[Any]) -> list[Any]:
+        """What goes into a container, or is all there is: data, and no name of a function."""
+        for item in items:
+            if type(item) is Name:
+                raise pickle.UnpicklingError(f"the function {item.name} in a container")
+        return items
+
     def _set_items(self, pairs: list[Any]) -> None:
         target = self._stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
             raise TypeError(f"items of a {type(target).__name__}")
-        for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+        for key, value in zip(pairs[::2], self._data(pairs)[1::2], strict=True):
             target[key] = value
 
     def _append(self, items: list[Any]) -> None:
         target = self._stack[-1]
         if type(target) is not list:
             raise TypeError(f"items of a {type(target).__name__}")
-        target.extend(items)
+        target.extend(self._data(items))
 
     def _add(self, items: list[Any]) -> None:
         target = self._stack[-1]
@@ -180,7 +187,7 @@ _OPERATIONS: dict[str, _Operation] = {
     "EMPTY_LIST": lambda machine, argument: machine._stack.append([]),
     "APPEND": lambda machine, argument: machine._append(list(machine._last(1))),
     "APPENDS": lambda machine, argument: machine._append(machine._above_mark()),
-    "LIST": lambda machine, argument: machine._stack.append(machine._above_mark()),
+    "LIST": lambda machine, argument: machine._stack.append(machine._data(machine._above_mark())),
     "EMPTY_TUPLE": _constant(()),
     "TUPLE": lambda machine, argument: machine._stack.append(tuple(machine._above_mark())),
     "TUPLE1": lambda machine, argument: machine._stack.append(machine._last(1)),

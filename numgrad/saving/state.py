@@ -164,21 +164,20 @@ class Encoder:
         else:
             start, items = _common_memory([array for _, array, _ in group])
             shape = (len(items),)
-            for node, array, _ in group:
+            for node, array, _ in reversed(group):
                 node["tensor"] = name
                 offset = array.offset - start // array.dtype.itemsize
                 node["view"] = [list(array.shape), list(array.strides), offset]
                 if array.dtype == items.dtype and array.is_contiguous() and array.size == len(items):
                     shape = array.shape  # the entry is this tensor, for whoever reads the file otherwise
-        self._write(name, items, shape, [node for node, _, _ in group], [a.dtype for _, a, _ in group], entries)
+        entries[name] = self._written(items, tuple(shape), group)
 
-    def _write(
-        self, name: str, items: Any, shape: Any, nodes: list[Tree], kinds: list[Any], entries: dict[str, Written]
-    ) -> None:
+    def _written(self, items: Any, shape: tuple[int, ...], group: list[tuple[Tree, Array, str]]) -> Written:
+        """An entry; where the tensors are of another dtype than it, their nodes say so."""
         own = FROM_NUMPY[items.dtype].name
         written = self._substitutes.get(own, own)
-        for node, kind in zip(nodes, kinds, strict=True):
-            actual = FROM_NUMPY[kind].name
+        for node, array, _ in group:
+            actual = FROM_NUMPY[array.dtype].name
             if actual != written:
                 node["dtype"] = actual
                 node.setdefault("view", [list(shape), list(contiguous_strides(shape)), 0])
@@ -187,7 +186,7 @@ class Encoder:
             items = items.view(written)
             if items.itemsize != size:
                 shape = (*shape, size // items.itemsize)
-        entries[name] = Written(written, tuple(shape), items)
+        return Written(written, shape, items)
 
 
 def _items(array: Array) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from types import ModuleType
 from typing import Any
 
@@ -115,6 +117,30 @@ def test_a_hook_that_gives_nonsense() -> None:
         optimizer.register_step_pre_hook(lambda *given: 5)
         with pytest.raises(RuntimeError, match=r"must return None or a tuple of \(new_args, new_kwargs\), but got 5\."):
             optimizer.step()
+
+
+MODULES = ("optim", "optim.lr_scheduler", "optim.swa_utils")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_names_and_arguments(module: str) -> None:
+    """Every public class and function, and how it is called; what swaps an optimizer's tensors is not there."""
+    theirs = importlib.import_module(f"torch.{module}")
+    ours = importlib.import_module(f"numgrad.{module}")
+    names = set(theirs.__all__) - {"swap_in_optimizer_params_and_state"}
+    assert names <= set(dir(ours)) | {"swa_utils"}
+    for name in names:
+        a, b = getattr(ours, name), getattr(theirs, name)
+        if callable(b):
+            assert arguments(a) == arguments(b), name
+            for method in ("step", "zero_grad", "state_dict", "load_state_dict", "add_param_group", "get_lr"):
+                if hasattr(b, method):
+                    assert list(arguments(getattr(a, method))) == list(arguments(getattr(b, method))), (name, method)
+
+
+def arguments(function: Any) -> dict[str, tuple[str, str]]:
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: (str(p.kind), str(p.default)) for p in parameters}
 
 
 # ------------------------------------------------------------------------------------------------- recorded steps
