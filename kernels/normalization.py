@@ -1,4 +1,4 @@
-"""Normalization: layer_norm, forward and backward in one pass over each row."""
+"""Normalization of rows: layer_norm and rms_norm, forward and backward in one pass over each row."""
 
 from __future__ import annotations
 
@@ -125,3 +125,95 @@ def _(
         run(g, 0, blocks, rows, x, weight, means, rstds, dx, dweight, dbias)
     sums = [s.sum(0).astype(x.dtype) if needed else None for s, needed in zip((dweight, dbias), needs[1:], strict=True)]
     return (dx.reshape(input_shape), *sums)
+
+
+# ---------------------------------------------------------------------------------------------------- rms_norm
+@loop(reassoc=True)
+def rms_norm_rows(x, start, stop, weight, out, rstds, eps):
+    """Rows divided by the root of their mean square, and scaled."""
+    n = x.shape[1]
+    for r in range(start, stop):
+        row, target = x[r], out[r]
+        squares = _A(0)  # noqa: F821
+        for j in range(n):
+            squares += row[j] * row[j]
+        rstd = 1 / math.sqrt(squares / n + eps)
+        rstds[r] = rstd
+        scale = _T(rstd)  # noqa: F821
+        for j in range(n):
+            target[j] = row[j] * scale * weight[j]
+
+
+@loop(reassoc=True)
+def rms_norm_rows_backward(g, start, stop, rows, x, weight, rstds, dx, dweight):
+    """Gradients, of so many rows for each block from `start` to `stop`; that of the weight summed for a block."""
+    n = x.shape[1]
+    for block in range(start, stop):
+        dw = dweight[block]
+        dw[:] = 0
+        for r in range(block * rows, min((block + 1) * rows, x.shape[0])):
+            row, grad, target = x[r], g[r], dx[r]
+            scale = rstds[r]
+            along = _A(0)  # noqa: F821
+            for j in range(n):
+                along += grad[j] * weight[j] * (row[j] * scale)
+            along_mean = _T(along / n)  # noqa: F821
+            for j in range(n):
+                normal = row[j] * scale
+                dw[j] += grad[j] * normal
+                target[j] = scale * (grad[j] * weight[j] - normal * along_mean)
+
+
+def _rms_norm_reference(input, weight, eps):
+    rstd = 1 / np.sqrt((input * input).mean(-1, keepdims=True) + input.dtype.type(eps))
+    return input * rstd * weight, rstd
+
+
+@op(
+    samples=[Sample(((3, 4), (4,)), {"eps": 1e-5}), Sample(((2, 2, 3), (3,)), {"eps": 0.1})],
+    reference=_rms_norm_reference,
+    outputs=2,
+    name="rms_norm",
+    node="FusedRmsNormBackward0",
+)
+def rms_norm(input, weight, *, eps):
+    """Rows divided by the root of their mean square, and scaled; and the reciprocals of these roots.
+
+    Source: B. Zhang, R. Sennrich, "Root mean square layer normalization" (2019).
+    """
+
+
+rms_norm.non_differentiable_outputs = (1,)
+
+
+@rms_norm.kernel("cpu")
+def _(input: np.ndarray, weight: np.ndarray, eps: float) -> tuple[np.ndarray, ...]:
+    x = _rows(input)
+    if weight.shape != x.shape[1:] or weight.dtype != x.dtype:
+        raise RuntimeError("rms_norm() got operands that do not fit together")  # the loop has no bounds checks
+    out, rstds = np.empty_like(x), np.empty(len(x), x.dtype)
+    run = rms_norm_rows if x.size < SPLIT else rms_norm_rows.in_units
+    if x.size:
+        run(x, 0, len(x), np.ascontiguousarray(weight), out, rstds, float(eps))
+    return out.reshape(input.shape), rstds.reshape((*input.shape[:-1], 1))
+
+
+@rms_norm.grad("input", "weight")
+def _(g0, input, weight, input_shape, eps):
+    rstd = ((input * input).mean(-1, True) + eps).rsqrt()
+    normal, weighted = input * rstd, g0 * weight
+    dx = rstd * (weighted - normal * (weighted * normal).mean(-1, True))
+    return dx, (g0 * normal).sum_to_size(input_shape[-1:])
+
+
+@rms_norm.fused_backward("cpu")
+def _(g0: Any, input: Any, input_shape: Shape, weight: Any, out1: Any, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    x, g = _rows(input), _rows(g0)
+    dx, width = np.empty_like(x), x.shape[1]
+    rows = max(-(-len(x) // _BLOCKS), 1)
+    blocks = -(-len(x) // rows)
+    dweight = np.empty((blocks, width))
+    run = rms_norm_rows_backward if x.size < SPLIT else rms_norm_rows_backward.in_units
+    if x.size:
+        run(g, 0, blocks, rows, x, np.ascontiguousarray(weight), out1.reshape(-1), dx, dweight)
+    return dx.reshape(input_shape), dweight.sum(0).astype(x.dtype) if needs[1] else None

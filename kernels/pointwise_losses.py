@@ -19,6 +19,9 @@ from .backends import backend
 from .reduced_gradients import reduced_gradients
 from .reductions import sum_all
 from .registry import ElementwiseOp, KernelOp, Rule, Sample, declared
+from .scalar_ir import Function
+
+_FEW = 4096
 
 
 # ---------------------------------------------------------------------------------------------------- declaration
@@ -67,8 +70,9 @@ class PointwiseLoss(KernelOp):
         if reduction == "none":
             result = self._items(values).ndarray
         else:
-            # The loop that adds up gradients as it computes them does so with any scalar function.
-            sums = reduced_gradients(self.item.scalar, dtype, values, [()])
+            # The loop that adds up gradients as it computes them does so with any scalar function. Few items are
+            # computed and added up sooner.
+            sums = None if size < _FEW else reduced_gradients(self.item.scalar, dtype, values, [()])
             total: Any = sum_all(self._items(values).ndarray) if sums is None else sums[0].ndarray
             if reduction == "mean":
                 total = total / dtype.type(size) if size else math.nan
@@ -95,7 +99,10 @@ class PointwiseLoss(KernelOp):
         first = values[0]
         loops = backend(first.device)
         out = loops.empty(first.shape, first.dtype, first.device)
-        loops.map(self.item.scalar, first.dtype, values, [out])
+        if first.device == "cpu":
+            _map(self.item.scalar, values, [out])
+        else:
+            loops.map(self.item.scalar, first.dtype, values, [out])
         return out
 
     def _gradient_rule(self, position: int) -> Callable[..., Any]:
@@ -125,14 +132,28 @@ class PointwiseLoss(KernelOp):
         backward = self.item.backward(sum(1 << i for i, needed in enumerate(needs) if needed))
         read = [operands[k] for k in backward.saved]
         shape = next(x.shape for x in read if isinstance(x, np.ndarray))
-        if reduction == "mean":
-            g = g / g.dtype.type(max(math.prod(shape), 1))
         assert backward.op is not None
         function = backward.op.scalar
         outs = [cpu.empty(shape, g.dtype) for _ in range(function.outputs)]
-        cpu.map(function, g.dtype, [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in (g, *read)], outs)
+        incoming: Any = g
+        if reduction != "none":
+            incoming = g.item() / (max(math.prod(shape), 1) if reduction == "mean" else 1)
+        _map(function, [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in (incoming, *read)], outs)
         routes = backward.routes[: len(needs)]
         return tuple(outs[route].ndarray if isinstance(route, int) else None for route in routes)
+
+
+def _map(function: Function, values: Sequence[Any], outs: Sequence[Array]) -> None:
+    """`cpu.map`, but for its questions, where all arrays are contiguous and of one shape and dtype."""
+    shape, dtype = outs[0].shape, outs[0].dtype
+    arrays = [x for x in values if x.__class__ is Array]
+    if dtype not in cpu.COMPILED or any(x.flat is None or x.dtype is not dtype or x.shape != shape for x in arrays):
+        cpu.map(function, dtype, values, outs)
+        return
+    pattern = "".join("v" if x.__class__ is Array else "n" for x in values)
+    kernel = cpu.elementwise_kernel(function, dtype, (dtype,) * len(outs), pattern, "flat")
+    operands = [x.flat if x.__class__ is Array else float(x) for x in values]
+    cpu.call(kernel, [*operands, *[out.flat for out in outs]], outs[0].size)
 
 
 def _declaration(function: Callable[..., Any], numbers: Sequence[str]) -> Callable[..., Any]:

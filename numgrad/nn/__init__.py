@@ -4,6 +4,7 @@
 from . import (
     activation,
     attention,
+    batch_normalization,
     container,
     convolution,
     dropout,
@@ -30,6 +31,7 @@ from . import modules as modules
 from . import utils as utils
 from .activation import *
 from .attention import *
+from .batch_normalization import *
 from .container import *
 from .convolution import *
 from .dropout import *
@@ -57,6 +59,7 @@ __all__ = [
     "utils",
     *activation.__all__,
     *attention.__all__,
+    *batch_normalization.__all__,
     *container.__all__,
     *convolution.__all__,
     *dropout.__all__,

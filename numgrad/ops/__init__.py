@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .activations import *
 from .arithmetic import add, pow, rsub, sub, where
 from .bounds import clamp, clamp_max, clamp_min, clip, nan_to_num
+from .channel_normalization import *
 from .combined import addcdiv, addcmul, allclose, equal, float_power, isclose, lerp, positive, square, xlogy
 from .complex_numbers import (
     complex,
@@ -97,7 +98,7 @@ from .inspection import (
 from .linalg import addmm, bilinear, bmm, dot, matmul, mm, mv, vdot
 from .memory import as_strided_, clone, detach, detach_, fill, fill_, is_same_size, resize_as_
 from .methods import copied_in_place, in_place
-from .normalization import layer_norm, native_layer_norm
+from .normalization import layer_norm, native_layer_norm, rms_norm
 from .numerical_gradient import *
 from .older_linalg import *
 from .ordering import (

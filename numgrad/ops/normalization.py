@@ -9,6 +9,7 @@ from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..dtype import bfloat16, float16, float32
 from ..kernels import normalization as kernels
+from ..limits import finfo
 from .checks import check_tensor
 
 
@@ -104,3 +105,41 @@ def _check_dtypes(input: Any, weight: Any, bias: Any) -> None:
         if input.dtype is float32:
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """The items over the last dimensions divided by the root of their mean square, and scaled.
+
+    `eps` is that of the dtype by default. Raises RuntimeError for shapes that do not fit, NotImplementedError for integers.
+    """
+    check_tensor("rms_norm", input)
+    shape = tuple(normalized_shape)
+    _check_rms_shapes(input, shape, weight)
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{input.dtype.scalar_name}'")
+    dtype = input.dtype
+    if eps is None:  # halves are computed in float32
+        eps = float(finfo(float32 if dtype in (float16, bfloat16) else dtype).eps)
+    width = math.prod(shape)
+    rows = input if len(shape) == 1 else input.reshape(*input.shape[: input.dim() - len(shape)], width)
+    factor = rows.new_ones(width) if weight is None else weight.reshape(width).to(dtype)
+    return dispatch(kernels.rms_norm, (rows, factor), (float(eps),))[0].reshape(input.shape)
+
+
+def _check_rms_shapes(input: Any, shape: tuple[int, ...], weight: Any) -> None:
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if weight is not None and weight._array.shape != shape:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
+            f"normalized_shape = {list(shape)}"
+        )
+    if input._array.shape[max(input.dim() - len(shape), 0) :] != shape:
+        sizes = ", ".join(map(str, shape))
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*{sizes}], but got input of "
+            f"size{list(input.shape)}"
+        )

@@ -18,7 +18,7 @@ from ..module import Module
 _FILES = {
     "batchnorm": r".*BatchNorm.*|_NormBase",
     "instancenorm": r".*InstanceNorm.*",
-    "normalization": r".*(Group|Layer|RMS|ResponseNorm|LRN).*",
+    "normalization": r"(Group|Layer|RMS|LocalResponse)Norm|CrossMapLRN2d",
     "conv": r".*Conv.*",
     "padding": r".*Pad(\dd|Nd)",
     "pooling": r".*Pool.*|.*Unpool.*",
