@@ -105,6 +105,34 @@ class _AvgPoolNd(Module):
     padding: Any
     ceil_mode: bool
     count_include_pad: bool
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def extra_repr(self) -> str:
+        """The windows' numbers."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+    def _arguments(self) -> dict[str, Any]:
+        names = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
+        return {name: getattr(self, name) for name in names}
+
+
+class _DividedAvgPoolNd(_AvgPoolNd):
+    """And what sums are divided by."""
+
     divisor_override: int | None
 
     def __init__(
@@ -116,21 +144,8 @@ class _AvgPoolNd(Module):
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
         self.divisor_override = divisor_override
-
-    def extra_repr(self) -> str:
-        """The windows' numbers."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-    def _arguments(self) -> dict[str, Any]:
-        names = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
-        return {name: getattr(self, name) for name in names}
 
 
 class AvgPool1d(_AvgPoolNd):
@@ -152,7 +167,7 @@ class AvgPool1d(_AvgPoolNd):
         return F.avg_pool1d(input, **self._arguments())
 
 
-class AvgPool2d(_AvgPoolNd):
+class AvgPool2d(_DividedAvgPoolNd):
     """The mean of each window of (n, channels, height, width); see `functional.avg_pool2d`.
 
     >>> AvgPool2d(3, stride=2)
@@ -164,7 +179,7 @@ class AvgPool2d(_AvgPoolNd):
         return F.avg_pool2d(input, **self._arguments(), divisor_override=self.divisor_override)
 
 
-class AvgPool3d(_AvgPoolNd):
+class AvgPool3d(_DividedAvgPoolNd):
     """The mean of each window of (n, channels, depth, height, width); see `functional.avg_pool2d`."""
 
     def forward(self, input: Tensor) -> Tensor:
