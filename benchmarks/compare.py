@@ -364,6 +364,32 @@ def max_pool(library: Any) -> Step:
     return step
 
 
+def normalized_gelu(library: Any) -> Step:
+    """layer_norm and gelu of 2048 rows of 1024, forward and backward."""
+    library.manual_seed(0)
+    x, layer = library.randn(2048, 1024).requires_grad_(), library.nn.LayerNorm(1024)
+    ones = library.ones(2048, 1024)
+
+    def step() -> None:
+        x.grad = layer.weight.grad = layer.bias.grad = None
+        library.nn.functional.gelu(layer(x)).backward(ones)
+
+    return step
+
+
+def normalized_images(library: Any) -> Step:
+    """Batch normalization of (32, 64, 28, 28) in training, forward and backward."""
+    library.manual_seed(0)
+    x, layer = library.randn(32, 64, 28, 28).requires_grad_(), library.nn.BatchNorm2d(64)
+    ones = library.ones(32, 64, 28, 28)
+
+    def step() -> None:
+        x.grad = layer.weight.grad = layer.bias.grad = None
+        layer(x).backward(ones)
+
+    return step
+
+
 def embedding(library: Any) -> Step:
     """8192 rows looked up in a table of 50,000 x 64, and the gradient of the table."""
     library.manual_seed(0)
@@ -391,6 +417,8 @@ CASES = [
     Case("GPT step", gpt, 1.2, (2,)),
     Case("Lorenz, 50 RK4 steps", lorenz_fit, at_most=0.8, on_threads=(2,)),
     Case("MNIST MLP step", mnist_network, 1.0, (2,)),
+    Case("layer_norm + gelu 2048x1024", normalized_gelu, 1.0, (2,)),
+    Case("batch_norm 32x64x28x28", normalized_images),
     Case("Adam, 100 of 64x64", adam_step, 1.0, (2,)),
     *(
         Case(f"{name} 2^20", lambda library, name=name: elementwise(library, name, 2**20), at_most=0.5)
