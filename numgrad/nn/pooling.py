@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ..tensor import Tensor
 from . import functional as F
@@ -25,6 +25,9 @@ __all__ = [
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
 ]
 
 
@@ -94,6 +97,56 @@ class MaxPool3d(_MaxPoolNd):
     def forward(self, input: Tensor) -> Any:
         """Apply the function."""
         return F.max_pool3d(input, **self._arguments())
+
+
+# ---------------------------------------------------------------------------------------------------- back again
+class _MaxUnpoolNd(Module):
+    """Holds what `functional.max_unpool2d` takes."""
+
+    rank: ClassVar[int]
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = each(kernel_size, self.rank)
+        self.stride = each(kernel_size if stride is None else stride, self.rank)
+        self.padding = each(padding, self.rank)
+
+    def extra_repr(self) -> str:
+        """The windows' numbers."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Zeros with the items that `MaxPool1d` has taken at their places; see `functional.max_unpool2d`."""
+
+    rank = 1
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """Apply the function."""
+        return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Zeros with the items that `MaxPool2d` has taken at their places; see `functional.max_unpool2d`."""
+
+    rank = 2
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """Apply the function."""
+        return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Zeros with the items that `MaxPool3d` has taken at their places; see `functional.max_unpool2d`."""
+
+    rank = 3
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """Apply the function."""
+        return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 # ---------------------------------------------------------------------------------------------------- means
