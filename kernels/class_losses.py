@@ -13,17 +13,17 @@ import numpy as np
 
 from .array import Shape
 from .cpu import loop
-from .reductions import sum_all
 from .registry import Sample, op
 
 
 # ---------------------------------------------------------------------------------------------------- loops
 @loop
-def nll_items(input, target, weight, losses, counted, ignore_index):
-    """The loss at each position, and their weights added up; the number of the first target that is no class, or -1."""
+def nll_items(input, target, weight, losses, totals, ignore_index):
+    """The loss at each position, sums of losses and weights; the number of the first target that is no class, or -1."""
     width = target.shape[1]
     weighted = weight.shape[0] > 0
     total = 0.0
+    counted = 0.0
     for i in range(target.shape[0]):
         for s in range(width):
             t = target[i, s]
@@ -34,15 +34,18 @@ def nll_items(input, target, weight, losses, counted, ignore_index):
                 return i * width + s
             w = weight[t] if weighted else _T(1)  # noqa: F821
             losses[i, s] = -input[i, t, s] * w
-            total += w
-    counted[0] = total
+            total += losses[i, s]
+            counted += w
+    totals[0] = total
+    totals[1] = counted
     return -1
 
 
 @loop
 def nll_gradient(out, target, weight, g, ignore_index):
-    """Write `-g` times its weight at each target; the number of the first one that is no class, or -1."""
+    """Write `-g`, one number or one for each, times its weight at each target; returns as `nll_items` does."""
     width = target.shape[1]
+    single = g.shape[0] == 1
     weighted = weight.shape[0] > 0
     for i in range(target.shape[0]):
         for s in range(width):
@@ -51,7 +54,7 @@ def nll_gradient(out, target, weight, g, ignore_index):
                 continue
             if t < 0 or t >= out.shape[1]:
                 return i * width + s
-            out[i, t, s] = -g[i, s] * (weight[t] if weighted else _T(1))  # noqa: F821
+            out[i, t, s] = -g[0 if single else i * width + s] * (weight[t] if weighted else _T(1))  # noqa: F821
     return -1
 
 
@@ -86,16 +89,15 @@ def _forward(
     input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: str, ignore_index: int
 ) -> np.ndarray:
     form, targets, weights = _forms(input.shape, target, weight, input.dtype)
-    losses, counted = np.empty(targets.shape, input.dtype), np.zeros(1)
-    found = nll_items(np.ascontiguousarray(input).reshape(form), targets, weights, losses, counted, ignore_index)
+    losses, totals = np.empty(targets.shape, input.dtype), np.empty(2)
+    found = nll_items(np.ascontiguousarray(input).reshape(form), targets, weights, losses, totals, ignore_index)
     if found >= 0:
         _raise_out_of_bounds(targets, found)
     if reduction == "none":
         return losses.reshape(target.shape if input.ndim > 1 else ())
-    total: Any = sum_all(losses)
+    total, counted = totals.tolist()
     if reduction == "mean":
-        with np.errstate(divide="ignore", invalid="ignore"):
-            total = total / counted[0]
+        total = total / counted if counted else math.nan
     return np.asarray(total, input.dtype)
 
 
@@ -104,12 +106,11 @@ def _backward(
 ) -> np.ndarray:
     form, targets, weights = _forms(shape, target, weight, g.dtype)
     if reduction == "mean":
-        counted = targets[targets != ignore_index]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            g = g / g.dtype.type(len(counted) if weight is None else weight[counted].sum(dtype=np.float64))
-    each = np.ascontiguousarray(np.broadcast_to(g if reduction != "none" else g.reshape(targets.shape), targets.shape))
+        counted = targets != ignore_index
+        total = np.count_nonzero(counted) if weight is None else weight[targets[counted]].sum(dtype=np.float64)
+        g = g / g.dtype.type(total) if total else np.full_like(g, math.nan)
     out = np.zeros(form, g.dtype)
-    found = nll_gradient(out, targets, weights, each, ignore_index)
+    found = nll_gradient(out, targets, weights, np.ascontiguousarray(g).reshape(-1), ignore_index)
     if found >= 0:
         _raise_out_of_bounds(targets, found)
     return out.reshape(shape)
@@ -226,6 +227,33 @@ def _(g, target, weight, input_shape, reduction, ignore_index):
     return nll_loss_backward_weight(
         g, target, weight, shape=input_shape, reduction=reduction, ignore_index=ignore_index
     )
+
+
+@nll_loss.fused_backward("cpu")
+@nll_loss2d.fused_backward("cpu")
+def _(
+    g: np.ndarray,
+    target: np.ndarray,
+    input_shape: Shape,
+    reduction: str,
+    ignore_index: int,
+    needs: tuple[bool, ...],
+) -> tuple[Any, ...]:
+    return (_backward(g, target, None, input_shape, reduction, ignore_index), None)
+
+
+@nll_loss_weight.fused_backward("cpu")
+@nll_loss2d_weight.fused_backward("cpu")
+def _(
+    g: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    input_shape: Shape,
+    reduction: str,
+    ignore_index: int,
+    needs: tuple[bool, ...],
+) -> tuple[Any, ...]:
+    return (_backward(g, target, weight, input_shape, reduction, ignore_index), None, None)
 
 
 @nll_loss_backward.grad("g")

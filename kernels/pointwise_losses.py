@@ -16,12 +16,9 @@ import numpy as np
 from . import arithmetic, cpu, special_functions
 from .array import Array
 from .backends import backend
-from .reduced_gradients import reduced_gradients
+from .reduced_gradients import reduced_gradients, sum_kernel
 from .reductions import sum_all
 from .registry import ElementwiseOp, KernelOp, Rule, Sample, declared
-from .scalar_ir import Function
-
-_FEW = 4096
 
 
 # ---------------------------------------------------------------------------------------------------- declaration
@@ -49,6 +46,7 @@ class PointwiseLoss(KernelOp):
         super().__init__(_declaration(function, numbers), name=name, **options)
         self.symmetric = symmetric
         self.check: Callable[..., None] | None = None
+        self._kernels: dict[Any, Callable[..., Any]] = {}  # for small dense operands, found without a detour
         self.kernel("cpu")(self._forward_on_cpu)
         self.kernel("cuda")(self._forward_on_cuda)
         self.fused_kernels["cpu"] = self._fused_backward
@@ -65,21 +63,31 @@ class PointwiseLoss(KernelOp):
 
     def _forward_on_cpu(self, *given: Any) -> np.ndarray:
         *operands, reduction = given
-        values = [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in operands]
-        dtype, size = values[0].dtype, values[0].size
+        dtype, size = operands[0].dtype, operands[0].size
         if reduction == "none":
-            result = self._items(values).ndarray
+            result = self._items([cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in operands]).ndarray
         else:
-            # The loop that adds up gradients as it computes them does so with any scalar function. Few items are
-            # computed and added up sooner.
-            sums = None if size < _FEW else reduced_gradients(self.item.scalar, dtype, values, [()])
-            total: Any = sum_all(self._items(values).ndarray) if sums is None else sums[0].ndarray
+            total = self._total(operands)
             if reduction == "mean":
-                total = total / dtype.type(size) if size else math.nan
+                total = total / size if size else math.nan
             result = np.asarray(total, dtype)
         if self.check is not None and np.isnan(result).any():
             self.check(*operands[: len(self.inputs)])
         return result
+
+    def _total(self, operands: Sequence[Any]) -> Any:
+        """The losses of all items added up."""
+        arrays = operands[: len(self.inputs)]
+        dtype, size = arrays[0].dtype, arrays[0].size
+        if 0 < size < cpu.SPLIT and _are_dense(arrays):
+            kernel = self._kernels.get(dtype)
+            if kernel is None:
+                kernel = self._kernels[dtype] = sum_kernel(self.item.scalar, dtype, len(operands) - len(arrays))
+            return kernel(*[x.reshape(-1) for x in arrays], *operands[len(arrays) :])
+        values = [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in operands]
+        # The loop that adds up gradients as it computes them does so with any scalar function.
+        sums = reduced_gradients(self.item.scalar, dtype, values, [()])
+        return sum_all(self._items(values).ndarray) if sums is None else sums[0].ndarray
 
     def _forward_on_cuda(self, *given: Any) -> Array:
         from . import cuda
@@ -99,10 +107,7 @@ class PointwiseLoss(KernelOp):
         first = values[0]
         loops = backend(first.device)
         out = loops.empty(first.shape, first.dtype, first.device)
-        if first.device == "cpu":
-            _map(self.item.scalar, values, [out])
-        else:
-            loops.map(self.item.scalar, first.dtype, values, [out])
+        loops.map(self.item.scalar, first.dtype, values, [out])
         return out
 
     def _gradient_rule(self, position: int) -> Callable[..., Any]:
@@ -130,30 +135,30 @@ class PointwiseLoss(KernelOp):
         self, g: np.ndarray, operands: Sequence[Any], reduction: str, needs: tuple[bool, ...]
     ) -> tuple[Any, ...]:
         backward = self.item.backward(sum(1 << i for i, needed in enumerate(needs) if needed))
-        read = [operands[k] for k in backward.saved]
-        shape = next(x.shape for x in read if isinstance(x, np.ndarray))
         assert backward.op is not None
-        function = backward.op.scalar
-        outs = [cpu.empty(shape, g.dtype) for _ in range(function.outputs)]
-        incoming: Any = g
-        if reduction != "none":
-            incoming = g.item() / (max(math.prod(shape), 1) if reduction == "mean" else 1)
-        _map(function, [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in (incoming, *read)], outs)
-        routes = backward.routes[: len(needs)]
-        return tuple(outs[route].ndarray if isinstance(route, int) else None for route in routes)
+        read = [operands[k] for k in backward.saved]
+        arrays = [x for x in read if isinstance(x, np.ndarray)]
+        shape, size, dtype = arrays[0].shape, arrays[0].size, g.dtype
+        function, scale = backward.op.scalar, 1 / max(size, 1) if reduction == "mean" else 1.0
+        if reduction != "none" and size < cpu.SPLIT and _are_dense(arrays):
+            kernel = self._kernels.get((dtype, needs))
+            if kernel is None:
+                pattern = "n" + "".join("v" if isinstance(x, np.ndarray) else "n" for x in read)
+                plan = cpu.flat_plan(function, dtype, (dtype,) * function.outputs, pattern)
+                kernel = self._kernels[dtype, needs] = plan.kernel
+            flats = [cpu.empty_small(size, dtype) for _ in range(function.outputs)]
+            kernel(g.item() * scale, *[x.reshape(-1) if isinstance(x, np.ndarray) else x for x in read], *flats)
+            found = [flat.reshape(shape) for flat in flats]
+        else:
+            outs = [cpu.empty(shape, dtype) for _ in range(function.outputs)]
+            values = [cpu.from_host(x) if isinstance(x, np.ndarray) else x for x in (g * dtype.type(scale), *read)]
+            cpu.map(function, dtype, values, outs)
+            found = [out.ndarray for out in outs]
+        return tuple([found[route] if isinstance(route, int) else None for route in backward.routes[: len(needs)]])
 
 
-def _map(function: Function, values: Sequence[Any], outs: Sequence[Array]) -> None:
-    """`cpu.map`, but for its questions, where all arrays are contiguous and of one shape and dtype."""
-    shape, dtype = outs[0].shape, outs[0].dtype
-    arrays = [x for x in values if x.__class__ is Array]
-    if dtype not in cpu.COMPILED or any(x.flat is None or x.dtype is not dtype or x.shape != shape for x in arrays):
-        cpu.map(function, dtype, values, outs)
-        return
-    pattern = "".join("v" if x.__class__ is Array else "n" for x in values)
-    kernel = cpu.elementwise_kernel(function, dtype, (dtype,) * len(outs), pattern, "flat")
-    operands = [x.flat if x.__class__ is Array else float(x) for x in values]
-    cpu.call(kernel, [*operands, *[out.flat for out in outs]], outs[0].size)
+def _are_dense(arrays: Sequence[np.ndarray]) -> bool:
+    return all(x.flags.c_contiguous for x in arrays)
 
 
 def _declaration(function: Callable[..., Any], numbers: Sequence[str]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The largest items of windows, with their places: max_pool and adaptive_max_pool with one to three spatial dimensions.
+"""The largest items of windows, with their places: max_pool, adaptive_max_pool, and max_unpool, which puts them back.
 
 A NaN in a window is its largest item; of equal ones it is the first. Padding is never one. Places count the items of an
 image's channel, as `max_unpool` takes them.
@@ -215,3 +215,47 @@ def _adaptive_max_pool(rank: int) -> KernelOp:
 
 adaptive_max_pool2d = _adaptive_max_pool(2)
 adaptive_max_pool3d = _adaptive_max_pool(3)
+
+
+# ---------------------------------------------------------------------------------------------------- max_unpool
+def _unpool_reference(x: np.ndarray, indices: np.ndarray, output_size: Shape) -> np.ndarray:
+    lead = x.shape[: x.ndim - len(output_size)]
+    out = np.zeros((*lead, math.prod(output_size)), x.dtype)
+    np.put_along_axis(out, indices.reshape(*lead, -1), x.reshape(*lead, -1), -1)
+    return out.reshape(*lead, *output_size)
+
+
+def _max_unpool(rank: int) -> KernelOp:
+    ones = (1,) * (rank - 2)
+
+    @op(
+        samples=[Sample(((1, 2, *ones, 1, 2), [[[[0, 5]], [[3, 1]]]] if rank == 2 else [[[[[0, 5]]], [[[3, 1]]]]]),
+                        {"output_size": (*ones, 2, 3)})],
+        reference=_unpool_reference,
+        name=f"max_unpool{rank}d",
+        node=f"MaxUnpool{rank}DBackward0",
+        plain=("indices",),
+        moves=True,
+        linear="jointly",
+    )  # fmt: skip
+    def unpool(input, indices, *, output_size):
+        """Zeros with the items at places of an image: what `max_pool` has taken is put back."""
+
+    @unpool.kernel("cpu")
+    def _(input: np.ndarray, indices: np.ndarray, output_size: Shape) -> np.ndarray:
+        items = math.prod(output_size)
+        outside = indices[(indices < 0) | (indices >= items)]
+        if outside.size:
+            sizes = "x".join(map(str, output_size))
+            raise RuntimeError(f"Found an invalid max index: {outside[0]} (output volumes are of size {sizes})")
+        return _unpool_reference(input, indices, output_size)
+
+    @unpool.grad("input")
+    def _(g, indices, input_shape):
+        return g.flatten(-rank).gather(-1, indices.flatten(-rank)).reshape(tuple(input_shape))
+
+    return unpool
+
+
+max_unpool2d = _max_unpool(2)
+max_unpool3d = _max_unpool(3)

@@ -112,6 +112,19 @@ def _kernel(function: scalar_ir.Function, dtype: np.dtype, inputs: str, outputs:
     return cache.compiled(text, "kernel", signature, cpu.bound(function))
 
 
+def sum_kernel(function: scalar_ir.Function, dtype: np.dtype, numbers: int) -> Callable[..., float]:
+    """Adds up a scalar function of contiguous 1-D arrays of one size, and of so many Python numbers, on one thread."""
+    letters = "f" * (len(function.parameters) - numbers) + "n" * numbers
+    kernel = _kernel(function, dtype, letters, "s")
+
+    def total(*operands: Any) -> float:
+        out = np.empty(1)
+        kernel(*operands, out, _WIDTH, len(operands[0]) + 1)
+        return out[0]
+
+    return total
+
+
 # ---------------------------------------------------------------------------------------------------- on arrays
 def reduced_gradients(
     function: scalar_ir.Function, dtype: np.dtype, inputs: Sequence[Any], shapes: Sequence[Shape]

@@ -291,7 +291,7 @@ def _divided(x: np.ndarray, divisors: list[np.ndarray] | None) -> np.ndarray:
         return x
     product = functools.reduce(np.multiply.outer, divisors)
     if x.dtype.kind in "iu":  # towards 0
-        return np.asarray(np.sign(x) * (abs(x) // product), x.dtype)
+        return np.asarray(np.sign(x) * np.sign(product) * (abs(x) // abs(product)), x.dtype)
     return x / product.astype(x.dtype)
 
 

@@ -223,6 +223,33 @@ class _InstanceNorm(_NormBase):
             self.eps,
         )
 
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        if local_metadata.get("version") is None and not self.track_running_stats:
+            keys = [f"{prefix}{name}" for name in ("running_mean", "running_var") if f"{prefix}{name}" in state_dict]
+            kind, names = type(self).__name__, " and ".join(f'"{key}"' for key in keys)
+            if keys:
+                error_msgs.append(
+                    f"Unexpected running stats buffer(s) {names} for {kind} with track_running_stats=False. If "
+                    "state_dict is a checkpoint saved before 0.4.0, this may be expected because "
+                    f"{kind} does not track running stats by default since 0.4.0. Please remove these keys from "
+                    "state_dict. If the running stats are actually needed, instead set track_running_stats=True in "
+                    f"{kind} to enable them. See the documentation of {kind} for details."
+                )
+            for key in keys:
+                state_dict.pop(key)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
 
 class InstanceNorm1d(_InstanceNorm):
     """Instance normalization of (N, C, L) or (C, L) (Ulyanov et al., 2016)."""

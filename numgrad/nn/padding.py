@@ -85,8 +85,13 @@ class _ReplicationPadNd(_PadNd):
 
 
 class _CircularPadNd(_PadNd):
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (self.rank + 1, self.rank + 2):
+            raise ValueError(f"expected {self.rank + 1}D or {self.rank + 2}D input (got {input.dim()}D input)")
+
     def forward(self, input: Tensor) -> Tensor:
         """Add the borders."""
+        self._check_input_dim(input)
         return F.pad(input, self.padding, "circular")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ..tensor import Tensor
 from . import functional as F
@@ -25,6 +25,9 @@ __all__ = [
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
 ]
 
 
@@ -96,6 +99,56 @@ class MaxPool3d(_MaxPoolNd):
         return F.max_pool3d(input, **self._arguments())
 
 
+# ---------------------------------------------------------------------------------------------------- back again
+class _MaxUnpoolNd(Module):
+    """Holds what `functional.max_unpool2d` takes."""
+
+    rank: ClassVar[int]
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = each(kernel_size, self.rank)
+        self.stride = each(kernel_size if stride is None else stride, self.rank)
+        self.padding = each(padding, self.rank)
+
+    def extra_repr(self) -> str:
+        """The windows' numbers."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Zeros with the items that `MaxPool1d` has taken at their places; see `functional.max_unpool2d`."""
+
+    rank = 1
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """Apply the function."""
+        return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Zeros with the items that `MaxPool2d` has taken at their places; see `functional.max_unpool2d`."""
+
+    rank = 2
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """Apply the function."""
+        return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Zeros with the items that `MaxPool3d` has taken at their places; see `functional.max_unpool2d`."""
+
+    rank = 3
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """Apply the function."""
+        return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
 # ---------------------------------------------------------------------------------------------------- means
 class _AvgPoolNd(Module):
     """Holds what `functional.avg_pool2d` takes."""
@@ -105,6 +158,34 @@ class _AvgPoolNd(Module):
     padding: Any
     ceil_mode: bool
     count_include_pad: bool
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def extra_repr(self) -> str:
+        """The windows' numbers."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+    def _arguments(self) -> dict[str, Any]:
+        names = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
+        return {name: getattr(self, name) for name in names}
+
+
+class _DividedAvgPoolNd(_AvgPoolNd):
+    """And what sums are divided by."""
+
     divisor_override: int | None
 
     def __init__(
@@ -116,21 +197,8 @@ class _AvgPoolNd(Module):
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
         self.divisor_override = divisor_override
-
-    def extra_repr(self) -> str:
-        """The windows' numbers."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-    def _arguments(self) -> dict[str, Any]:
-        names = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
-        return {name: getattr(self, name) for name in names}
 
 
 class AvgPool1d(_AvgPoolNd):
@@ -152,7 +220,7 @@ class AvgPool1d(_AvgPoolNd):
         return F.avg_pool1d(input, **self._arguments())
 
 
-class AvgPool2d(_AvgPoolNd):
+class AvgPool2d(_DividedAvgPoolNd):
     """The mean of each window of (n, channels, height, width); see `functional.avg_pool2d`.
 
     >>> AvgPool2d(3, stride=2)
@@ -164,7 +232,7 @@ class AvgPool2d(_AvgPoolNd):
         return F.avg_pool2d(input, **self._arguments(), divisor_override=self.divisor_override)
 
 
-class AvgPool3d(_AvgPoolNd):
+class AvgPool3d(_DividedAvgPoolNd):
     """The mean of each window of (n, channels, depth, height, width); see `functional.avg_pool2d`."""
 
     def forward(self, input: Tensor) -> Tensor:

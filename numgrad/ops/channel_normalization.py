@@ -6,7 +6,7 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..dispatch import dispatch
-from ..dtype import bfloat16, float16
+from ..dtype import bfloat16, float16, float32
 from ..kernels import channel_normalization as kernels
 from .checks import check_tensor
 from .normalization import _check_dtypes
@@ -30,6 +30,7 @@ def batch_norm(
     In `training` the statistics are those of the input, and the running ones move towards them by `momentum`: the mean,
     and the variance with correction 1. Raises RuntimeError for parameters that do not fit.
     """
+    check_tensor("batch_norm", input)
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -38,7 +39,7 @@ def native_batch_norm(
 ) -> tuple[Any, Any, Any]:
     """`batch_norm`, the means, and the reciprocals of the deviations (both empty outside of training)."""
     check_tensor("native_batch_norm", input)
-    channels = input.shape[1] if input.dim() > 1 else 0
+    channels = input.size(1) if input.dim() > 1 or (training and input.numel()) else 0
     named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     for name, values in named.items():
         if values is None and name.startswith("running") and not training:
@@ -47,6 +48,12 @@ def native_batch_norm(
             raise RuntimeError(f"{name} should contain {channels} elements not {values.numel()}")
     if not input.is_floating_point():
         raise NotImplementedError(f"\"batch_norm\" not implemented for '{input.dtype.scalar_name}'")
+    for name in ("running_mean", "running_var"):
+        if named[name] is not None and named[name].requires_grad:
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. "
+                "This input cannot have requires_grad True."
+            )
     for pair in ((weight, bias), (running_mean, running_var)):
         _check_dtypes(input, *pair)
     if input.dim() < 2:
@@ -60,8 +67,11 @@ def native_batch_norm(
         _move(running_mean, mean, momentum)
         _move(running_var, var * (count / max(count - 1, 1)), momentum)
         return out, mean, (var + eps).rsqrt()
-    same = [x if x.dtype is input.dtype else x.to(input.dtype) for x in (running_mean, running_var)]
-    out = dispatch(kernels.batch_norm_by_statistics, (input, factor, shift, *same), (float(eps),))
+    operands = [input, factor, shift, running_mean, running_var]
+    if running_mean.dtype is not input.dtype or running_var.dtype is not input.dtype:  # wider ones keep their digits
+        given = (input, factor if weight is None else weight, shift if bias is None else bias, *operands[3:])
+        operands = [x.to(float32) for x in given]
+    out = dispatch(kernels.batch_norm_by_statistics, tuple(operands), (float(eps),)).to(input.dtype)
     return out, input.new_empty(0), input.new_empty(0)
 
 
@@ -89,9 +99,7 @@ def group_norm(
     Raises RuntimeError for channels that do not divide into the groups, and for parameters that do not fit.
     """
     check_tensor("group_norm", input)
-    if input.dim() < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
-    channels = input.shape[1]
+    channels = input.size(1)
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:

@@ -123,7 +123,8 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     width = math.prod(shape)
     rows = input if len(shape) == 1 else input.reshape(*input.shape[: input.dim() - len(shape)], width)
     factor = rows.new_ones(width) if weight is None else weight.reshape(width).to(dtype)
-    return dispatch(kernels.rms_norm, (rows, factor), (float(eps),))[0].reshape(input.shape)
+    out = dispatch(kernels.rms_norm, (rows, factor), (float(eps),))[0]
+    return out if len(shape) == 1 else out.reshape(input.shape)
 
 
 def _check_rms_shapes(input: Any, shape: tuple[int, ...], weight: Any) -> None:

@@ -136,6 +136,27 @@ def _max_pool(
     return dispatch(op, (input,), (size, step, around, spread, bool(ceil_mode)))
 
 
+# ---------------------------------------------------------------------------------------------------- max_unpool
+def max_unpool(rank: int, input: Any, indices: Any, output_size: tuple[int, ...]) -> Any:
+    """Zeros of `output_size` with the items of an image of `rank` spatial dimensions, 2 or 3, at their places."""
+    check_tensor(f"max_unpool{rank}d", input)
+    check_tensor(f"max_unpool{rank}d", indices, "indices", 2)
+    if indices.dtype.name != "int64":
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_name}")
+    if input.dim() not in (rank + 1, rank + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{rank}d should be a {rank + 1}d or {rank + 2}d Tensor, but got a tensor with "
+            f"{input.dim()} dimensions."
+        )
+    if input.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
+            f"tensor with shape: {list(indices.shape)}"
+        )
+    op = kernels.max_unpool2d if rank == 2 else kernels.max_unpool3d
+    return dispatch(op, (input, indices), (output_size,))
+
+
 # ---------------------------------------------------------------------------------------------------- avg_pool
 def avg_pool1d(
     input: Any,

@@ -66,6 +66,18 @@ out = nn.MaxPool1d(3), nn.MaxPool2d((3, 2), stride=(2, 1), padding=1), nn.MaxPoo
 out = nn.MaxPool2d(2, return_indices=True)(grid(1, 1, 4, 4)), nn.MaxPool1d(2, 1)(grid(1, 4))
 """
 
+UNPOOL = """
+x = grid(1, 2, 4, 4); y, i = F.max_pool2d(x, 2, return_indices=True); out = all_of(F.max_unpool2d(y, i, 2), x)
+x = grid(2, 7); y, i = F.max_pool1d(x, 2, return_indices=True); out = F.max_unpool1d(y, i, 2, output_size=(7,))
+F.max_unpool2d(one(1, 1, 2, 2), one(1, 1, 2, 2).long() * 99, 2)
+F.max_unpool2d(one(1, 1, 2, 2), one(1, 1, 2, 2).long(), 2, output_size=(9, 9))
+F.max_unpool2d(one(1, 1, 2, 2), one(1, 1, 2, 2).long(), 2, output_size=(4,))
+F.max_unpool2d(one(1, 1, 2, 2), one(1, 1, 2, 3).long(), 2)
+F.max_unpool2d(one(2, 2), one(2, 2).long(), 2)
+F.max_unpool2d(one(1, 1, 2, 2), one(1, 1, 2, 2), 2)
+out = nn.MaxUnpool2d(2), nn.MaxUnpool1d(3, 2, 1), nn.MaxUnpool3d(2)(one(1, 1, 1, 1, 2), one(1, 1, 1, 1, 2).long().cumsum(-1))
+"""
+
 PAD = """
 x = grid(2, 3); out = all_of(F.pad(x, (1, 2), value=3.5), x)
 x = grid(2, 3, 4); out = all_of(F.pad(x, (-1, 1, 2, -1)), x)
@@ -192,6 +204,6 @@ out = nn.ReflectionPad1d(1)(grid(2, 3)), nn.ReplicationPad3d(1), nn.ConstantPad1
 """
 
 
-@pytest.mark.parametrize("snippet", snippets(MAX_POOL + PAD + AVG_POOL + RESAMPLED))
+@pytest.mark.parametrize("snippet", snippets(MAX_POOL + UNPOOL + PAD + AVG_POOL + RESAMPLED))
 def test_same_lines_show_the_same(snippet: str) -> None:
     assert shown(numgrad, PRELUDE + snippet) == shown(torch, PRELUDE + snippet)

@@ -8,6 +8,7 @@ from typing import Any
 from ...ops import pooling
 from ...ops.pooling import adaptive_avg_pool1d, avg_pool1d
 from ...tensor import Tensor
+from ..sizes import each
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -31,6 +32,9 @@ __all__ = [
     "max_pool2d_with_indices",
     "max_pool3d",
     "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
 ]
 
 
@@ -124,6 +128,55 @@ def max_pool3d(
     """
     found = pooling.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
+
+
+# ---------------------------------------------------------------------------------------------------- max_unpool
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """Zeros with the items that `max_pool1d` has taken at their places; see `max_unpool2d`."""
+    (length,) = _unpooled_size(1, input, kernel_size, stride, padding, output_size)
+    return pooling.max_unpool(2, input.unsqueeze(-1), indices.unsqueeze(-1), (length, 1)).squeeze(-1)
+
+
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """Zeros with the items that `max_pool2d` has taken, at the places that it returned.
+
+    The image's size is the smallest that so many windows have; `output_size` chooses another that has as many.
+
+    Raises ValueError for one that has not, RuntimeError for places outside the image.
+    """
+    return pooling.max_unpool(2, input, indices, _unpooled_size(2, input, kernel_size, stride, padding, output_size))
+
+
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """`max_unpool2d` with three spatial dimensions."""
+    return pooling.max_unpool(3, input, indices, _unpooled_size(3, input, kernel_size, stride, padding, output_size))
+
+
+def _unpooled_size(
+    rank: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any
+) -> tuple[int, ...]:
+    size, around = each(kernel_size, rank), each(padding, rank)
+    steps = size if stride is None else each(stride, rank)
+    rows = zip(input.shape[-rank:], size, steps, around, strict=False)
+    usual = tuple((n - 1) * s + k - 2 * p for n, k, s, p in rows)
+    if output_size is None:
+        return usual
+    wanted = output_size[2:] if len(output_size) == rank + 2 else output_size
+    if len(wanted) != rank:
+        raise ValueError(
+            f"output_size should be a sequence containing {rank} or {rank + 2} elements, but it has a length of "
+            f"'{len(wanted)}'"
+        )
+    for d, (n, own, s) in enumerate(zip(wanted, usual, steps, strict=True)):
+        if not own - s < n < own + s:
+            raise ValueError(f'invalid output_size "{wanted}" (dim {d} must be between {own - s} and {own + s})')
+    return tuple(wanted)
 
 
 # ---------------------------------------------------------------------------------------------------- avg_pool
