@@ -48,6 +48,8 @@ def tasks(dtypes: Sequence[str], names: Sequence[str] | None = None) -> list[Tas
 def _of_op(op: Op, dtype: np.dtype) -> Iterator[Task]:
     is_float = dtype.name in FLOATS
     if isinstance(op, ElementwiseOp):
+        if is_float and op.integers_only:
+            return
         if is_float or (op.result != "float" and not (dtype.kind == "b" and op.bool_error)):
             yield from _forward(op, dtype)
         if is_float and op.differentiable:
