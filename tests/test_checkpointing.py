@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from op_sweep import F64, call, cases
+from op_sweep import F64, call, cases, differentiable_inputs
 
 import numgrad as ng
 from numgrad import Device, burn
@@ -23,9 +23,10 @@ def leaf(values, device=BALANCED):
 
 def gradients(op, case, device, create_graph):
     """Gradients of all results of an op whose operands are memory-bound results themselves."""
-    leaves = [ng.tensor(a, device=device) for a in case.cast(F64)]
-    for x in leaves:
-        x.requires_grad_(x.is_floating_point())
+    arrays = case.cast(F64)
+    leaves = [ng.tensor(a, device=device) for a in arrays]
+    for x, needed in zip(leaves, differentiable_inputs(op, arrays), strict=True):
+        x.requires_grad_(needed)
     inputs = [x * 1.0 if x.requires_grad else x for x in leaves]
     results = [r for r in call(op, inputs, case.attributes) if r.requires_grad]
     if not results:

@@ -141,3 +141,10 @@ def test_a_gradient_that_depends_on_arbitrary_phases_is_refused():
         ng.linalg.eigh(hermitian(matrix(3, 3)))[1].real.sum().backward()
     with pytest.raises(RuntimeError, match="svd_backward: The singular vectors in the complex case"):
         ng.linalg.svd(matrix(3, 3))[0].real.sum().backward()
+
+
+def test_an_input_without_a_derivative_says_so():
+    """Nothing passes silently: PyTorch's text of derivatives that are not implemented."""
+    op = ng.kernels.OPS["linalg_pinv"]
+    with pytest.raises(RuntimeError, match="the derivative for 'cutoff' is not implemented"):
+        op(ng.eye(2), ng.tensor(0.1, requires_grad=True), hermitian=False).sum().backward()

@@ -247,7 +247,9 @@ class OpNode(Node):
             if not needed or name in together:
                 results.append(together[name] if needed else None)
                 continue
-            rule = op.rules[name]
+            rule = op.rules.get(name)
+            if rule is None:
+                raise RuntimeError(f"{op.name}: the derivative for '{name}' is not implemented.")
             found = rule.function(**{n: given[n] if n in given else values[n] for n in rule.reads})
             if rule.together:
                 together.update(zip(rule.together, found, strict=True))

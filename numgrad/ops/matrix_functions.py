@@ -115,7 +115,7 @@ def pinv(
         return written("linalg_pinv", A.mT.clone(), out)
     values = _magnitudes(A.detach(), hermitian)
     cutoff = _cutoff(A, values, atol, rtol if rcond is None else rcond)
-    return written("linalg_pinv", dispatch(pseudoinverse.linalg_pinv, (A, cutoff), (bool(hermitian),)), out)
+    return written("linalg_pinv", dispatch(pseudoinverse.linalg_pinv, (A, cutoff.detach()), (bool(hermitian),)), out)
 
 
 def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
