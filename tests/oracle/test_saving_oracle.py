@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import safetensors.torch
-
-import numgrad as ng
 
 torch = pytest.importorskip("torch")
+
+import safetensors.torch  # noqa: E402  # needs PyTorch
+
+import numgrad as ng  # noqa: E402
 
 FORMATS = {"zip": True, "legacy": False}
 every_format = pytest.mark.parametrize("is_zip", FORMATS.values(), ids=FORMATS)
