@@ -165,6 +165,8 @@ def _last_writes(index: np.ndarray, dim: int, extent: int) -> np.ndarray:
     if not index.size:
         return np.ones(index.shape, bool)
     index = np.where(index < 0, index + extent, index).astype(np.int64)
+    if first_outside(index.reshape(-1), 0, extent) >= 0:  # of a write of nothing, which nobody checked
+        return np.ones(index.shape, bool)
     order = np.arange(index.size).reshape(index.shape)
     winners = np.empty((*index.shape[:dim], extent, *index.shape[dim + 1 :]), np.int64)
     _put_along(winners, np.ascontiguousarray(index), order, dim)

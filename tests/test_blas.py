@@ -48,3 +48,13 @@ def test_infinities_and_nans_are_results_like_others(n):
     inf, zero = ng.full((n, n), math.inf), ng.zeros(n, n)
     for found in (inf @ zero, inf[None] @ zero[None], inf[0] @ zero[0], inf @ zero[0], ng.outer(inf[0], zero[0])):
         assert found.isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [ng.float16, ng.bfloat16])
+def test_scaled_products_of_halves_are_rounded_once(dtype):
+    """The nearest half of the sum in float64 (as PyTorch gives), whatever the factors."""
+    ng.manual_seed(0)
+    bias, a, b = (ng.randn(16, 16).to(dtype) for _ in range(3))
+    found = ng.addmm(bias, a, b, beta=0.3, alpha=0.7)
+    exact = 0.3 * bias.double() + 0.7 * (a.double() @ b.double())
+    ng.testing.assert_close(found, exact.to(dtype), rtol=0, atol=0)

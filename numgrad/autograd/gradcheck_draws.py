@@ -32,5 +32,5 @@ def random_vector(y: Any, number: int, with_gaps: bool) -> Any:
     if y.is_complex():
         vector = vector + 1j * (_drawn(y, 2000 + number) * 2 - 1)
     if with_gaps and vector.numel() > 1:
-        vector = stack(vector, vector, dim=-1).select(-1, 0)
+        vector = stack(vector, vector, dim=vector.dim()).select(-1, 0)
     return vector.detach().requires_grad_()

@@ -81,7 +81,6 @@ strided = layout()
 PROPERTIES: dict[str, Any] = {  # of every tensor, about what there is none of but in PyTorch
     "layout": strided,
     "name": None,
-    "volatile": False,
     "is_meta": False,
     **dict.fromkeys(("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn"), False),
     **dict.fromkeys(("is_xla", "is_xpu", "is_mps", "is_ipu", "is_mtia", "is_maia", "is_vulkan"), False),

@@ -11,7 +11,7 @@ from ..kernels import linalg as kernels
 from ..kernels import views
 from ..operands import broadcast_shapes
 from ..out import write_out
-from .checks import check_tensor, check_tensors
+from .checks import check_tensor, check_tensors, written
 from .shaping import expanded_size, fresh_view
 
 
@@ -69,6 +69,9 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1
         _check_not_bool("addmm_impl_cpu_", mat1)
     if dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
+    if (beta != 1 or alpha != 1) and input.dtype.is_floating_point and input.element_size() == 2:
+        wide = addmm(input.float(), mat1.float(), mat2.float(), beta=beta, alpha=alpha)  # rounded once, at the end
+        return written("addmm", wide.to(input.dtype), out)
     if beta != 1:
         input = input * beta if beta else input.new_zeros(input.shape)  # so that its NaNs do not count
     if alpha != 1:

@@ -47,9 +47,9 @@ def test_values_and_refusals(call: str) -> None:
 
 
 GRADIENTS = """
-z[i] | z.index_put((i,), w, accumulate=True) | z.index_put((i,), w) | z.gather(0, I) | z.scatter(0, I[:1], w[:1])
+z[i] | z.index_put((i,), w, accumulate=True) | z.index_put((i[:2],), w[:2]) | z.gather(0, I) | z.scatter(0, I[:1], w[:1])
 z.scatter_add(0, I, w[:2]) | z.index_add(0, i, w, alpha=2) | z.index_copy(0, i[:2], w[:2]) | z.index_fill(0, i, s)
-z.masked_fill(m, s) | z.masked_fill(m, 2j) | z.masked_select(m) | z.masked_scatter(m, w) | z.take(I) | z.put(I, w[:2])
+z.masked_fill(m, s) | z.masked_fill(m, 2j) | z.masked_select(m) | z.masked_scatter(m, w) | z.take(I) | z.put(I[0, :1], w[0, :1])
 z.cumsum(1) | z.cumprod(1) | (z * m).cumprod(1) | z.tril() | z.flip(0) | z.roll(1, 0) | z.repeat(2, 1) | z[:, :3].trace()
 z.repeat_interleave(i, 0) | z.diag() | torch.diag_embed(z) | z.diagonal(1) | z.unfold(1, 2, 1) | z.as_strided((2, 2), (1, 2), 1)
 torch.lerp(z, w, 0.3) | torch.lerp(z, w, s) | torch.addcmul(z, z, w, value=2j) | torch.addcdiv(z, z, w, value=2)

@@ -205,7 +205,7 @@ out = torch.tensor(True), torch.tensor(5), torch.tensor(2.5)
 LOOKING = r"""
 out = [x.grad_fn.name() for x in torch.ones(2,requires_grad=True)]
 x = torch.ones(2, 3, requires_grad=True)⏎a, b = x⏎(a * 2 + b * 3).sum().backward()⏎out = x.grad, a._is_view(), a.grad_fn is b.grad_fn
-out = type(iter(torch.arange(3))).__name__, list(torch.zeros(0, 2))
+out = list(iter(torch.arange(3))), list(torch.zeros(0, 2))
 a, b = torch.zeros(2, 2, requires_grad=True) * 1⏎a.add_(1)
 out = reversed(torch.arange(3)), reversed(torch.tensor(1)), reversed(torch.arange(4).view(2,2)), reversed(torch.zeros(0, 2)).shape
 x = torch.ones(3, requires_grad=True)⏎y = reversed(x)⏎(y * torch.arange(3)).sum().backward()⏎out = x.grad, y.grad_fn.name()

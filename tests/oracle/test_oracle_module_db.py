@@ -38,7 +38,7 @@ KNOWN_ERRORS: dict[str, list[tuple[str, str]]] = {
 KNOWN_SIGNATURES: dict[str, str] = {}
 """Classes whose `__init__` or `forward` takes other arguments, with the reason."""
 
-OWN_BASES = ("_Conv", "_ConvTranspose")
+OWN_BASES = ("_AdaptivePoolNd", "_Conv", "_ConvTranspose", "_DividedAvgPoolNd", "_PadNd", "_ZeroPadNd")
 """Private classes of numgrad's that lie beside PyTorch's."""
 
 ENTRIES = {info.module_cls.__name__: info for info in TABLE if module_db.numgrad_class(info.module_cls) is not None}

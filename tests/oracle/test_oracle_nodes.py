@@ -43,7 +43,7 @@ x.erf(); x.erfc(); (x / 2).erfinv(); x.lgamma()
 x.expm1(); x.log2(); x.log10(); x.log1p(); x.rsqrt(); F.gelu(x); F.gelu(x, approximate="tanh"); F.silu(x); F.softplus(x)
 x.sum(); x.sum(0); x.sum((0, 1)); x.sum(1, True); x @ y; x[None] @ y[None]; torch.addmm(z, x, y)
 x.reshape(4); x.view(4); x.t(); x.transpose(0, 1); x.permute(1, 0); x.T; x.unsqueeze(0); x.unsqueeze(0).squeeze(0)
-x.expand(2, 2, 2); torch.cat([x, y]); torch.stack([x, y]); x.float(); x.clone(); x.mean() * x.sum(); x.clone().zero_()
+x.expand(2, 2, 2); torch.cat([x, y]); x.float(); x.clone(); x.mean() * x.sum(); x.clone().zero_()
 x.clone().fill_(2); x.clone().copy_(y); x.clone().mul_(y); x * y.exp(); (x * y).sum() * x; F.linear(x, y, z).tanh()
 """
 

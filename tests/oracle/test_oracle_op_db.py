@@ -38,6 +38,8 @@ KNOWN: dict[str, list[tuple[str, str]]] = {
     "svd": [("forward Mismatched", NULL_SPACE)],
     "cholesky_inverse": [("gradient of input 0 .*0.0 .ACTUAL", TRIANGLE)],
     "cholesky_solve": [("gradient of input 1 .*0.0 .ACTUAL", TRIANGLE)],
+    "nn.functional.multi_head_attention_forward": [(r"False, 0\.5, .*training=True", RANDOM)],
+    "nn.functional.scaled_dot_product_attention": [("dropout_p=0.5", RANDOM)],
     "native_group_norm": [("requires_grad False, expected True", "docs/differences.md: statistics have no gradient")],
     "native_layer_norm": [("Expected a proper Tensor but got None", "PyTorch's second gradient without a weight fails")],
     "linalg.norm.subgradients_at_zero": [("second gradient .*nan location", KINK)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -198,7 +199,8 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 between `-lambd` and `lambd`, nearer to 0 by `lambd` elsewhere. Raises RuntimeError for a `lambd` out of range."""
     _named(input, "softshrink")
-    if input.is_floating_point() and not 0 <= lambd <= (largest := finfo(input.dtype).max):
+    largest = finfo(input.dtype).max if input.is_floating_point() else math.inf
+    if input.is_floating_point() and not 0 <= lambd <= largest:
         raise RuntimeError(
             f"lambda must be in range [0, {largest:.6g}] for input dtype {input.dtype.scalar_name}, but found {lambd:g}"
         )

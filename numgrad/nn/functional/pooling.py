@@ -230,12 +230,12 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     `output_size` is how many there are down and across, or one number for both; None is the image's own.
     Window i of m over n items has those from floor(i * n / m) to ceil((i + 1) * n / m).
     """
-    return pooling.adaptive_avg_pool(2, input, _with_own_sizes(output_size, input, 2))
+    return pooling.adaptive_avg_pool(2, input, _with_own_sizes("adaptive_avg_pool2d: ", output_size, input, 2))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """`adaptive_avg_pool2d` with three spatial dimensions."""
-    return pooling.adaptive_avg_pool(3, input, _with_own_sizes(output_size, input, 3))
+    return pooling.adaptive_avg_pool(3, input, _with_own_sizes("adaptive_avg_pool3d: ", output_size, input, 3))
 
 
 def adaptive_max_pool1d_with_indices(
@@ -249,14 +249,14 @@ def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The largest items of windows that share (n, channels, height, width), and their places."""
-    return pooling.adaptive_max_pool(2, input, _with_own_sizes(output_size, input, 2))
+    return pooling.adaptive_max_pool(2, input, _with_own_sizes("adaptive_max_pool2d(): ", output_size, input, 2))
 
 
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The largest items of windows that share (n, channels, depth, height, width), and their places."""
-    return pooling.adaptive_max_pool(3, input, _with_own_sizes(output_size, input, 3))
+    return pooling.adaptive_max_pool(3, input, _with_own_sizes("adaptive_max_pool3d(): ", output_size, input, 3))
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -277,10 +277,13 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     return found if return_indices else found[0]
 
 
-def _with_own_sizes(output_size: Any, input: Tensor, rank: int) -> tuple[int, ...]:
-    """A number for each spatial dimension, the input's where None is given."""
+def _with_own_sizes(name: str, output_size: Any, input: Tensor, rank: int) -> tuple[int, ...]:
+    """A number for each spatial dimension, the input's where None is given; errors begin with `name`."""
     if isinstance(output_size, int):
         return (output_size,) * rank
+    if len(output_size) != rank:
+        what = "internal error: output_size.size()" if "max" in name else "output_size"
+        raise RuntimeError(f"{name}{what} must be {rank}")
     if len(input.shape) <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     own = input.shape[-len(output_size) :]
