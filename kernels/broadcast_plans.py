@@ -5,6 +5,7 @@ Finding it out takes longer than the kernel: 10-15 us for a bias added to 32 x 1
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -126,6 +127,5 @@ def _rows(
             for x, letter in zip(operands, letters, strict=True)
         ]
         if None not in found:
-            width = int(np.prod(shape[split:], dtype=np.int64))
-            return found, (int(np.prod(shape[:split], dtype=np.int64)), width)
+            return found, (math.prod(shape[:split]), math.prod(shape[split:]))
     return None

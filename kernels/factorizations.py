@@ -183,7 +183,10 @@ def _permuted(x: np.ndarray, pivots: np.ndarray, transposed: bool) -> np.ndarray
 
 
 def _permuted_reference(x: np.ndarray, pivots: np.ndarray, transposed: bool) -> np.ndarray:
-    return _permuted(x, pivots.astype(np.int32), transposed)
+    found, swaps = x.copy(), list(enumerate(pivots))
+    for i, j in swaps if transposed else reversed(swaps):  # one after the other, as LAPACK defines the pivots
+        found[[i, j - 1]] = found[[j - 1, i]]
+    return found
 
 
 @op(
@@ -256,6 +259,13 @@ def _qr_gradient(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     return solve_triangular(r.mH, g_q + q @ inner, upper=False, left=False, unitriangular=False)
 
 
+def _householder_reference(input: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.linalg import qr
+
+    (reflections, factors), _ = qr(input, mode="raw", check_finite=False)
+    return reflections, factors
+
+
 def _lapack_qr(input: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     reflections, factors = np.linalg.qr(input, "raw")
     return np.swapaxes(reflections, -1, -2), factors
@@ -263,7 +273,7 @@ def _lapack_qr(input: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @op(
     samples=[Sample((matrix,)) for matrix in (_SQUARE, _TALL, _WIDE)],
-    reference=_lapack_qr,
+    reference=_householder_reference,
     outputs=2,
     takes_complex=True,
     differentiable=False,

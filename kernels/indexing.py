@@ -112,8 +112,7 @@ class _Joined:
 
 def indexed_shape(shape: Shape, dims: Shape, index: Shape) -> Shape:
     """The shape of `x[...]` for an `x` of a shape, and an index of the shape `index` on the dimensions `dims`."""
-    first = dims[0]
-    lead = first if dims == tuple(range(first, first + len(dims))) else 0
+    lead = axis_of(dims)
     rest = tuple(n for d, n in enumerate(shape) if d not in dims)
     return (*rest[:lead], *index, *rest[lead:])
 

@@ -335,10 +335,31 @@ def _(g, input, out, upper):
 def _matrix_exp(A: np.ndarray) -> np.ndarray:
     from scipy.linalg import expm
 
-    return np.ascontiguousarray(expm(A)) if A.size else A.copy()
+    if not A.size:
+        return A.copy()
+    finite = np.isfinite(A).all((-1, -2))[..., None, None]
+    found = expm(np.where(finite, A, np.zeros((), A.dtype)))  # SciPy raises, or looks at the zeros around a NaN
+    return np.ascontiguousarray(np.where(finite, found, np.asarray(np.nan, A.dtype)))
 
 
-@op(samples=[Sample((_SQUARE,)), Sample(((2, 2, 2),))], reference=_matrix_exp, takes_complex=True)
+def _exp_by_series(A: np.ndarray) -> np.ndarray:
+    """The sum of `A^k / k!` in long doubles."""
+    wide = A.astype(np.clongdouble if A.dtype.kind == "c" else np.longdouble)
+    term = total = np.zeros_like(wide) + np.eye(A.shape[-1], dtype=wide.dtype)
+    for k in range(1, 80):
+        term = term @ wide / k
+        total = total + term
+    return total.astype(A.dtype)
+
+
+@op(
+    samples=[
+        Sample(([[0.25, 0.5], [-0.125, 0.5]],)),
+        Sample(([[[0.25, 0.0], [0.5, -0.25]], [[0.0, 0.5], [0.0, 0.0]]],)),
+    ],
+    reference=_exp_by_series,
+    takes_complex=True,
+)
 def linalg_matrix_exp(input):
     """The matrix exponential, the sum of `A^k / k!`."""
 

@@ -27,6 +27,7 @@ from .autograd.watch import watching
 from .broadcast_calls import by_plan, keep_plan, planned
 from .device import AUTODIFF, BALANCED, PLAIN, device
 from .dtype import FROM_NUMPY
+from .flat_plans import keep_flat_plan
 from .kernel_calls import run_kernel
 from .kernels import cpu, threads
 from .kernels.array import Array, contiguous_strides, dense_array, elementwise_strides, is_contiguous
@@ -378,7 +379,7 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
             loops.map(op.scalar, compute, operands, [found])
         if found is not target:
             loops.copy(found, target)
-    _remember_flat_plan(op, inputs, operands, compute, [target], where, out)
+    keep_flat_plan(op, inputs, operands, compute, [target], where, out)
     if where.type == "cpu" and (out is None or in_place):
         keep_plan(op, inputs, operands, compute, target, _input_meta(inputs, operands, shape, compute, target))
     if out is not None:
@@ -417,7 +418,7 @@ def _several_elementwise(
     edges, mask = _edges(op, inputs, where)
     if 0 not in shape:
         loops.map(op.scalar, compute, operands, targets)
-    _remember_flat_plan(op, inputs, operands, compute, targets, where, None)
+    keep_flat_plan(op, inputs, operands, compute, targets, where, None)
     if not mask:
         return tuple(wrap_new(target, where) for target in targets)
     recorder = op.recorders.get((compute, mask))
@@ -425,45 +426,6 @@ def _several_elementwise(
         recorder = op.recorders[compute, mask] = SeveralRecorder(op, mask, compute)
     meta = _input_meta(inputs, operands, shape, compute, targets[0])
     return _recorded(op, recorder, edges, operands, targets, where, meta)
-
-
-def _remember_flat_plan(
-    op: ElementwiseOp,
-    inputs: tuple[Any, ...],
-    operands: list[Any],
-    compute: Any,
-    targets: list[Array],
-    where: device,
-    out: Any,
-) -> None:
-    """Keep the compiled kernel for the fast path, when this call was one that it can serve next time."""
-    target = targets[0]
-    if compute not in cpu.COMPILED:
-        return
-    if out is not None or where.type != "cpu" or target.flat is None or not target.flat.size:
-        return
-    pattern = ""
-    for x, given in zip(operands, inputs, strict=True):
-        if given.__class__ in NUMBERS:
-            # An integer beside floats is converted by the kernel's own argument; a float beside integers is not.
-            pattern += "n"
-        elif isinstance(x, Array) and x.dtype is compute and x.shape == target.shape and x.flat is not None:
-            pattern += "v"
-        else:
-            return
-    few = op.outputs == 1 and len(inputs) <= 2
-    if "v" not in pattern or (few and pattern[0] == "n"):
-        return
-    key: Any = (compute, *map(type, inputs))
-    if few:
-        key = (compute, inputs[1].__class__) if pattern == "vn" else compute
-    if key in op.flat_plans or (op.bool_error and compute.kind == "b") or len(op.scalar.parameters) != len(inputs):
-        return
-    kinds = [op.scalar.kinds.get(p, "real") for p in op.scalar.parameters]
-    if any(kind != "real" and (few or letter == "v") for kind, letter in zip(kinds, pattern, strict=True)):
-        return
-    node_class(op, SeveralNode if op.outputs > 1 else None)
-    op.flat_plans[key] = cpu.flat_plan(op.scalar, compute, tuple(t.dtype for t in targets), pattern)
 
 
 def _allocate(loops: Any, inputs: tuple[Any, ...], shape: tuple[int, ...], dtype: Any, where: device) -> Array:

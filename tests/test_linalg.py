@@ -106,7 +106,7 @@ def test_a_singular_matrix_is_named():
     inverse, info = ng.linalg.inv_ex(A)
     assert info.tolist() == [0, 0, 2]
     assert inverse[:2].isfinite().all() and not inverse[2].isfinite().any()
-    assert ng.linalg.cond(A).isinf().tolist() == [False, False, True] or ng.linalg.cond(A)[2] > 1e6
+    assert ng.linalg.cond(A, 1).isinf().tolist() == [False, False, True]
     assert ng.linalg.slogdet(A).logabsdet[2] == -math.inf
 
 
@@ -127,6 +127,9 @@ def test_nan_is_refused_or_stays():
         ng.linalg.eig(A)
     assert ng.linalg.eigh(A).eigenvalues.isnan().all()
     assert ng.linalg.det(A).isnan()
+    batch = ng.stack([ng.zeros(2, 2), ng.tensor([[0.0, NAN], [0.0, 0.0]])])
+    assert ng.linalg.matrix_exp(batch).isnan().all(-1).all(-1).tolist() == [False, True]
+    assert ng.linalg.matrix_exp(batch)[0].tolist() == [[1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("name", ["inv", "svdvals", "eigvalsh", "cholesky", "matrix_exp", "pinv", "det"])

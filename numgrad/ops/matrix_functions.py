@@ -70,8 +70,11 @@ def _magnitudes(A: Any, hermitian: bool) -> Any:
 def _cutoff(A: Any, values: Any, atol: Any, rtol: Any) -> Any:
     """For each matrix the size up to which a singular value counts as zero: the larger of `atol` and `rtol * largest`."""
     if rtol is None:
-        given = atol is not None and (bool((atol > 0).all()) if atol.__class__ in CLASSES else atol > 0)
-        rtol = 0.0 if given else _eps(A) * max(A.shape[-2:])
+        usual = _eps(A) * max(A.shape[-2:])
+        if atol.__class__ in CLASSES:
+            rtol = values.new_full(atol.shape, usual).masked_fill(atol > 0, 0.0)
+        else:
+            rtol = 0.0 if atol is not None and atol > 0 else usual
     largest = values.amax(-1) if values.shape[-1] else values.sum(-1)
     relative = largest * rtol
     if atol is None:
