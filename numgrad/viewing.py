@@ -19,7 +19,7 @@ from .autograd.view_rules import inherited
 from .autograd.watch import watching
 from .device import BALANCED
 from .kernels.array import Array
-from .kernels.registry import SeveralViewsOp, ViewOp
+from .kernels.view_ops import SeveralViewsOp, ViewOp
 
 
 def view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
