@@ -21,7 +21,8 @@ from .autograd.view_rules import inherited
 from .autograd.watch import watching
 from .device import BALANCED, PLAIN
 from .kernels.array import Array, is_contiguous
-from .kernels.registry import SeveralViewsOp, ViewOp, run
+from .kernels.registry import run
+from .kernels.view_ops import SeveralViewsOp, ViewOp
 from .kernels.views import as_strided, select
 from .plans import Plans
 
