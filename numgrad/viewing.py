@@ -38,11 +38,12 @@ class ViewPlan:
         shift: how far into the tensor the view begins, in items.
         size: how many items the view shows, where it is contiguous; None where it is not.
         dtype: the view's, None for the tensor's own.
+        is_within: whether what it shows, where it is contiguous, are items that the tensor shows, and in its dtype.
         steps: the plans of the views that this one is made of, for the graph, which knows single ops only.
         facts: what nodes of calls with these attributes keep; None before the first.
     """
 
-    __slots__ = ("attributes", "dtype", "facts", "op", "shape", "shift", "size", "steps", "strides")
+    __slots__ = ("attributes", "dtype", "facts", "is_within", "op", "shape", "shift", "size", "steps", "strides")
 
     def __init__(self, op: ViewOp, array: Array, attributes: tuple[Any, ...]) -> None:
         node_class(op)
@@ -52,6 +53,9 @@ class ViewPlan:
         self.shift = offset - array.offset
         self.dtype = None if op.dtype is None else op.dtype(array.dtype)
         self.size = math.prod(self.shape) if is_contiguous(self.shape, self.strides) else None
+        self.is_within = self.dtype is None
+        if self.size is not None:
+            self.is_within = self.is_within and 0 <= self.shift <= array.size - self.size
         self.steps: list[ViewPlan] = []
         self.facts: dict[str, Any] | None = None
 
@@ -151,7 +155,7 @@ def by_plan(x: Any, plan: ViewPlan, shift: int, attributes: tuple[Any, ...], new
         node = _node_by_plan(x, plan, attributes)
     array = x._array
     flat, size = array.flat, plan.size
-    if plan.dtype is not None or (flat is None and size is not None):
+    if not plan.is_within or (flat is None and size is not None):
         made = array.view(plan.shape, plan.strides, array.offset + shift, plan.dtype)
     else:  # the same, written out
         made = new(Array)

@@ -129,6 +129,14 @@ def test_equal_arguments_of_other_types_are_checked():
     assert x[True, 1].shape == (1, 2)  # a bool is no int
 
 
+def test_a_strided_view_reaches_beyond_a_part():
+    part = ng.arange(12)[4:6]
+    for _ in range(2):
+        assert part.as_strided((3,), (1,), 0).tolist() == [0, 1, 2]
+        assert part.as_strided((3,), (1,), 9).tolist() == [9, 10, 11]
+        assert ng.arange(4).view(ng.int32)[2:].view(ng.int64).tolist() == [1, 2, 3]
+
+
 def test_views_by_plans_in_modes():
     x = ng.tensor(ITEMS, requires_grad=True)
     x.t(), x[1:]
