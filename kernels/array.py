@@ -269,6 +269,13 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
     return tuple(reversed(strides))
 
 
+def around(shape: Shape, dim: int) -> Shape:
+    """A contiguous shape as (before, extent, after) around a dimension; a 0-d one is one item."""
+    if not shape:
+        return 1, 1, 1
+    return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
+
+
 def storage_extent(layout: Layout) -> int:
     """One past the last element of the storage that a layout touches."""
     shape, strides, offset = layout

@@ -6,11 +6,15 @@ Loops that only move items work on unsigned integers of the items' size, so that
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .array import Shape
 from .cpu import SPLIT, loop
+from .prepared import Operand, Prepared
 
 
 @loop
@@ -81,6 +85,33 @@ def take_blocks(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
     take = _take if out.size < SPLIT else _take.in_units
     take(as_bits(x), positions, as_bits(out), 0, len(positions))
     return out
+
+
+def prepared_take(
+    x: Operand, blocks: Shape, positions: Operand, low: int, refuse: Callable[[np.ndarray], Any], shape: Shape
+) -> Prepared | None:
+    """A call that reads `x`, seen as (outer, n, inner), at int64 positions in [low, n), to a result of a shape.
+
+    `refuse(positions)` raises for others.
+    """
+    if positions.dtype != np.int64 or x.dtype.itemsize > 8:
+        return None
+    outer, n, inner = blocks
+    count = math.prod(positions.shape)
+    bits = np.dtype(f"u{x.dtype.itemsize}")
+    size = outer * count * inner
+    outside, take = first_outside.compiled(positions.dtype), _take.compiled(bits)
+    if size >= SPLIT:
+        take = _take.in_units
+
+    def run(items: np.ndarray, where: np.ndarray) -> np.ndarray:
+        if outside(where, low, n) >= 0:
+            refuse(where)
+        out = np.empty((outer, count, inner), bits)
+        take(items.view(bits).reshape(blocks), where, out, 0, count)
+        return out.view(x.dtype).reshape(size)
+
+    return Prepared(run, (Operand(shape, x.dtype),))
 
 
 def put_blocks(target: np.ndarray, positions: np.ndarray, source: np.ndarray) -> None:

@@ -339,6 +339,10 @@ class Loop:
             entry = self._compiled[first.dtype] = self._compile((first, *rest))
         return entry(first, *rest)
 
+    def compiled(self, dtype: np.dtype) -> Callable[..., Any]:
+        """The loop for a dtype: compiled if it was called with that before, else what compiles it when called."""
+        return self._compiled.get(dtype, self)
+
     def in_units(self, first: np.ndarray, *rest: Any) -> None:
         """Run a loop whose parameters `start` and `stop` are bounds of units, in parts of them on several threads."""
         entry = self._compiled.get(first.dtype)

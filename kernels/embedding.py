@@ -8,10 +8,11 @@ import numpy as np
 
 from . import counting
 from .array import Shape
-from .blocks import first_outside, is_compiled, take_blocks
+from .blocks import first_outside, is_compiled, prepared_take, take_blocks
 from .cpu import loop
+from .prepared import Operand, Prepared
 from .registry import Sample, op
-from .selecting import index_select
+from .selecting import index_select, refuse
 
 
 # ---------------------------------------------------------------------------------------------------- loops
@@ -42,7 +43,7 @@ def _positions(indices: np.ndarray, rows: int) -> np.ndarray:
     """Indices as contiguous int64, 1-D. Raises IndexError for one outside [0, rows)."""
     flat = np.ascontiguousarray(indices, np.int64).reshape(-1)
     if first_outside(flat, 0, rows) >= 0:
-        raise IndexError("index out of range in self")
+        refuse(flat)
     return flat
 
 
@@ -79,6 +80,11 @@ def _(weight: np.ndarray, indices: np.ndarray, padding_idx: int, scale_grad_by_f
     positions = _positions(indices, len(weight))
     rows = take_blocks(np.ascontiguousarray(weight)[None], positions)
     return rows.reshape(*indices.shape, weight.shape[1])
+
+
+@embedding.prepared
+def _(weight: Operand, indices: Operand, padding_idx: int, scale_grad_by_freq: bool) -> Prepared | None:
+    return prepared_take(weight, (1, *weight.shape), indices, 0, refuse, (*indices.shape, weight.shape[1]))
 
 
 @embedding.grad("weight")

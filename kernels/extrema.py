@@ -6,10 +6,12 @@ it to the first, whose index it returns.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .arithmetic import where
-from .array import Shape
+from .array import Shape, around
 from .cpu import Loop
 from .folds import (
     THRESHOLD,
@@ -25,6 +27,7 @@ from .folds import (
     walk,
     walk_copy,
 )
+from .prepared import Operand, Prepared
 from .reductions import COUNT
 from .registry import Sample, op
 from .scatter import gather
@@ -153,13 +156,53 @@ class Extremum:
             return self.values(x.view(np.uint8), axes).view(np.bool_)
         return self._fold.over(x, axes)
 
-    def flat(
-        self, flat: np.ndarray, shape: Shape, axes: Axes | None = None, keepdim: bool = False
-    ) -> tuple[np.ndarray, Shape] | None:
-        """The extreme items of a contiguous array, given as its items and its shape: see `Fold.flat`."""
-        if flat.dtype == np.bool_:
+    def prepared(self, x: Operand, axes: Axes | None = None, keepdim: bool = False) -> Prepared | None:
+        """The extreme items of a contiguous array: see `Fold.prepared`."""
+        return None if x.dtype == np.bool_ else self._fold.prepared(x, x.dtype, axes, keepdim)
+
+    def prepared_with_indices(self, x: Operand, dim: int, keepdim: bool) -> Prepared | None:
+        """`with_indices` of a contiguous array."""
+        size = math.prod(x.shape)
+        if x.dtype == np.bool_ or not x.shape or size >= THRESHOLD:
             return None
-        return self._fold.flat(flat, shape, flat.dtype, axes, keepdim)
+        outer, n, inner = around(x.shape, dim)
+        shape = (*x.shape[:dim], *(1,) * keepdim, *x.shape[dim + 1 :])
+        results = (Operand(shape, x.dtype), Operand(shape, np.dtype(np.int64)))
+        rows = self._fold.prepared(x, x.dtype, (dim,))
+        if inner == 1 and rows is not None:
+            find, fold = self._find.compiled(x.dtype), rows.run
+
+            def along_rows(items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+                values, indices = fold(items), np.empty(outer, np.int64)
+                find(items, values, indices, 0, outer, n, n)
+                return values, indices
+
+            return Prepared(along_rows, results)
+        tile = min(inner, TILE)
+        loop, numbers = (
+            self._columns.compiled(x.dtype),
+            (0, outer * -(-inner // tile), n * inner, n, inner, inner, tile),
+        )
+
+        def along_columns(items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            values, indices = np.empty(outer * inner, x.dtype), np.empty(outer * inner, np.int64)
+            loop(items, values, indices, *numbers)
+            return values, indices
+
+        return Prepared(along_columns, results)
+
+    def prepared_index(self, x: Operand, dim: int | None, keepdim: bool) -> Prepared | None:
+        """The indices alone, along a dimension or, for None, of all items."""
+        if dim is None:
+            made = self.prepared_with_indices(Operand((math.prod(x.shape),), x.dtype), 0, False)
+            shape = (1,) * len(x.shape) if keepdim else ()
+        else:
+            made = self.prepared_with_indices(x, dim, keepdim)
+            shape = () if made is None else made.results[1].shape
+        if made is None:
+            return None
+        run = made.run
+        return Prepared(lambda items: run(items)[1], (Operand(shape, np.dtype(np.int64)),))
 
     def with_indices(self, x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
         """The extreme items along a dimension, and their first indices (int64)."""
@@ -221,14 +264,8 @@ def _(input: np.ndarray) -> np.ndarray:
     return MINIMUM.values(_not_empty("min", input), all_axes(input))
 
 
-@max_all.flat
-def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
-    return MAXIMUM.flat(_not_empty("max", flat), shape)
-
-
-@min_all.flat
-def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
-    return MINIMUM.flat(_not_empty("min", flat), shape)
+max_all.prepared(MAXIMUM.prepared)
+min_all.prepared(MINIMUM.prepared)
 
 
 def _not_empty(name: str, x: np.ndarray) -> np.ndarray:
@@ -283,14 +320,8 @@ def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return keep(MINIMUM.values(input, dim), input.shape, dim, keepdim)
 
 
-@amax.flat
-def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
-    return MAXIMUM.flat(flat, shape, dim, keepdim)
-
-
-@amin.flat
-def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
-    return MINIMUM.flat(flat, shape, dim, keepdim)
+amax.prepared(MAXIMUM.prepared)
+amin.prepared(MINIMUM.prepared)
 
 
 def _shared(g, input, out, dim, keepdim):
@@ -376,6 +407,13 @@ def _with_indices(extremum: Extremum, x: np.ndarray, dim: int, keepdim: bool) ->
     return keep(values, x.shape, axes, keepdim), keep(indices, x.shape, axes, keepdim)
 
 
+def _index(extremum: Extremum, x: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
+    if dim is not None:
+        return _with_indices(extremum, x, dim, keepdim)[1]
+    _, index = extremum.with_indices(x.reshape(-1), 0)
+    return index.reshape((1,) * x.ndim) if keepdim else index
+
+
 def _to_the_first(g0, out1, input_shape, dim, keepdim):
     return value_selecting_reduction_backward(g0, out1, dim=dim, shape=input_shape, keepdim=keepdim)
 
@@ -383,6 +421,10 @@ def _to_the_first(g0, out1, input_shape, dim, keepdim):
 for one in (max_dim, min_dim):
     one.grad("input")(_to_the_first)
     one.non_differentiable_outputs = (1,)
+
+
+max_dim.prepared(MAXIMUM.prepared_with_indices)
+min_dim.prepared(MINIMUM.prepared_with_indices)
 
 
 @op(
@@ -423,12 +465,12 @@ def _(g, indices, dim, keepdim):
     differentiable=False,
 )
 def argmax(input, *, dim, keepdim=False):
-    """First index (int64) of the largest item along a dimension; NaN counts as the largest."""
+    """First index (int64) of the largest item along a dimension, or of all for None; NaN counts as the largest."""
 
 
 @argmax.kernel("cpu")
-def _(input: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
-    return _with_indices(MAXIMUM, input, dim, keepdim)[1]
+def _(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
+    return _index(MAXIMUM, input, dim, keepdim)
 
 
 @op(
@@ -437,9 +479,13 @@ def _(input: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
     differentiable=False,
 )
 def argmin(input, *, dim, keepdim=False):
-    """First index (int64) of the smallest item along a dimension; NaN counts as the smallest."""
+    """First index (int64) of the smallest item along a dimension, or of all for None; NaN counts as the smallest."""
 
 
 @argmin.kernel("cpu")
-def _(input: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
-    return _with_indices(MINIMUM, input, dim, keepdim)[1]
+def _(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
+    return _index(MINIMUM, input, dim, keepdim)
+
+
+argmax.prepared(MAXIMUM.prepared_index)
+argmin.prepared(MINIMUM.prepared_index)

@@ -21,6 +21,7 @@ import numpy as np
 from . import cpu, lower
 from .array import Shape
 from .cpu import Loop
+from .prepared import Operand, Prepared
 
 Axes = tuple[int, ...]
 
@@ -321,27 +322,33 @@ class Fold:
             centers = in_walk_order(centers, way).astype(_named_dtype(self.center, x.dtype), copy=False)
         return shaped(self.walked(way, centers, parameter, dtype), way)
 
-    def flat(
-        self, flat: np.ndarray, shape: Shape, dtype: np.dtype, axes: Axes | None = None, keepdim: bool = False
-    ) -> tuple[np.ndarray, Shape] | None:
-        """Fold a contiguous array, given as its items and its shape, over everything or some axes, to items and a shape.
+    def prepared(self, x: Operand, dtype: np.dtype, axes: Axes | None = None, keepdim: bool = False) -> Prepared | None:
+        """The fold of a contiguous array over everything or some axes; None for axes that are no neighbours.
 
-        What `over` does, with less around the loop; None for axes that are no neighbours.
+        What `over` does, with nothing around the loop where it is one.
         """
-        if axes is None:
-            n = len(flat)
-            if n >= THRESHOLD:
-                return self.walked(Walk(flat, Form(1, n, n, 1, 1), ()), None, 0.0, dtype), ()
-            out = np.empty(1, dtype)
-            loop = self._loops["float rows" if flat.dtype.kind == "f" else "rows", dtype != flat.dtype]
-            loop(flat, out, out, 0.0, 0, 1, 1, n, n, n)
-            return out, ()
-        form, reduced = _contiguous_form(shape, axes)
+        axes = tuple(range(len(x.shape))) if axes is None else axes
+        form, shape = _contiguous_form(x.shape, axes)
         if form is None:
             return None
         if keepdim:
-            reduced = tuple(1 if d in axes else n for d, n in enumerate(shape))
-        return self.walked(Walk(flat, form, ()), None, 0.0, dtype), reduced
+            shape = tuple(1 if d in axes else n for d, n in enumerate(x.shape))
+        result = (Operand(shape, dtype),)
+        plan = _plan(form)
+        if plan.is_narrow or plan.items >= THRESHOLD:
+            return Prepared(lambda flat: self.walked(Walk(flat, form, ()), None, 0.0, dtype), result)
+        loop = self._loop(plan, x.dtype, dtype).compiled(x.dtype)
+
+        def run(flat: np.ndarray) -> np.ndarray:
+            results = np.empty(plan.results, dtype)
+            loop(flat, results, results, 0.0, 0, plan.units, *plan.numbers)
+            return results
+
+        return Prepared(run, result)
+
+    def _loop(self, plan: _Plan, items: np.dtype, total: np.dtype) -> Loop:
+        kind = "float rows" if plan.kind == "rows" and items.kind == "f" else plan.kind
+        return self._loops[kind, total != items]
 
     def _twice(self, x: np.ndarray, axes: Axes, first: Axes, parameter: float, dtype: np.dtype) -> np.ndarray:
         """Fold the axes `first`, whose items lie side by side, then the others."""
@@ -357,8 +364,7 @@ class Fold:
         if plan.is_narrow:
             return self._widened(way, centers, parameter).astype(dtype, copy=False)
         total = dtype if plan.segments == 1 else self.total_dtype(buffer.dtype)
-        kind = "float rows" if plan.kind == "rows" and buffer.dtype.kind == "f" else plan.kind
-        loop = self._loops[kind, total != buffer.dtype]
+        loop = self._loop(plan, buffer.dtype, total)
         results = np.empty(plan.results, total)
         read = results if centers is None else centers  # nothing reads missing centers, but memory has to be there
         call = loop if plan.items < THRESHOLD else loop.in_units

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from . import cpu
-from .array import Array, Shape, contiguous_strides, elementwise_strides
-from .blocks import add_blocks, check_bounds, put_blocks, take_blocks
+from .array import Array, Shape, around, contiguous_strides, elementwise_strides
+from .blocks import add_blocks, check_bounds, prepared_take, put_blocks, take_blocks
+from .prepared import Operand, Prepared
 from .registry import Sample, op
 from .scatter import of_last_writes
 
@@ -163,6 +164,15 @@ def _(input: np.ndarray, positions: np.ndarray, dims: Shape) -> Array:
     out = cpu.empty_strided(shape, strides, input.dtype)
     out.ndarray[...] = joined.moved[joined.key(positions)]
     return out
+
+
+@index.prepared
+def _(x: Operand, positions: Operand, dims: Shape) -> Prepared | None:
+    if len(dims) > 1:
+        return None
+    blocks = around(x.shape, dims[0])
+    shape = indexed_shape(x.shape, dims, positions.shape)
+    return prepared_take(x, blocks, positions, -blocks[1], lambda at: check_bounds(at, blocks[1], "dimension 0"), shape)
 
 
 @index.grad("input")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .array import Shape
+from .prepared import of_places
 from .registry import Sample, op
 from .views import diag_embed
 
@@ -22,6 +23,9 @@ def flip(input, *, dims):
 @flip.kernel("cpu")
 def _(input: np.ndarray, dims: Shape) -> np.ndarray:
     return np.flip(input, dims).copy()
+
+
+flip.prepared(of_places(np.flip))
 
 
 @flip.grad("input")
@@ -47,6 +51,9 @@ def _(input: np.ndarray, shifts: Shape, dims: Shape) -> np.ndarray:
     return np.roll(input, shifts, dims or None)
 
 
+roll.prepared(of_places(roll.kernels["cpu"]))
+
+
 @roll.grad("input")
 def _(g, shifts, dims):
     return roll(g, shifts=tuple(-s for s in shifts), dims=dims)
@@ -65,6 +72,9 @@ def repeat(input, *, repeats):
 @repeat.kernel("cpu")
 def _(input: np.ndarray, repeats: Shape) -> np.ndarray:
     return np.tile(input, repeats)
+
+
+repeat.prepared(of_places(np.tile))
 
 
 @repeat.grad("input")

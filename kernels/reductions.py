@@ -15,6 +15,7 @@ from .array import Array, Shape, broadcast_axes
 from .cpu import loop
 from .folds import Axes, Fold, all_axes, keep, mapped, restore_dims
 from .movement import cat
+from .prepared import Operand, Prepared
 from .registry import Sample, op
 
 _FLOAT_LANES = "_T if np.dtype(_T).kind == 'f' else _A"
@@ -54,10 +55,10 @@ def mean_axes(x: np.ndarray, axes: Axes) -> np.ndarray:
         return np.asarray(total / np.float64(count))
 
 
-_F64, _I64 = np.dtype(np.float64), np.dtype(np.int64)
+_F64, _I64, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
 
-def _result_dtype(x: np.ndarray | Array) -> np.dtype:
+def _result_dtype(x: np.ndarray | Array | Operand) -> np.dtype:
     return _I64 if x.dtype.kind in "iub" else x.dtype
 
 
@@ -77,9 +78,9 @@ def _(input: np.ndarray) -> np.ndarray:
     return sum_all(input)
 
 
-@sum.flat
-def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
-    return SUM.flat(flat, shape, _result_dtype(flat))
+@sum.prepared
+def _(x: Operand) -> Prepared | None:
+    return SUM.prepared(x, _result_dtype(x))
 
 
 @sum.kernel("cuda")
@@ -122,9 +123,9 @@ def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return keep(sum_axes(input, dim), input.shape, dim, keepdim)
 
 
-@sum_dim.flat
-def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
-    return SUM.flat(flat, shape, _result_dtype(flat), dim, keepdim)
+@sum_dim.prepared
+def _(x: Operand, dim: Axes, keepdim: bool) -> Prepared | None:
+    return SUM.prepared(x, _result_dtype(x), dim, keepdim)
 
 
 @sum_dim.kernel("cuda")
@@ -155,16 +156,25 @@ def _(input: np.ndarray) -> np.ndarray:
     return mean_axes(input, all_axes(input)).astype(input.dtype)
 
 
-@mean.flat
-def _(flat: np.ndarray, shape: Shape) -> tuple[np.ndarray, Shape] | None:
-    return _divided_flat(flat, SUM.flat(flat, shape, _F64), len(flat))
+@mean.prepared
+def _(x: Operand) -> Prepared | None:
+    return _prepared_mean(x, None, False)
 
 
-def _divided_flat(flat: np.ndarray, total: tuple[np.ndarray, Shape] | None, count: int) -> Any:
-    """Sums in float64 and their shape, divided by a count, in the dtype of the items."""
-    if not count or total is None:
+def _prepared_mean(x: Operand, dim: Axes | None, keepdim: bool) -> Prepared | None:
+    """Sums in float64, divided by their count, in the dtype of the items."""
+    total = SUM.prepared(x, _F64, dim, keepdim)
+    if total is None:
         return None
-    return (total[0] / count).astype(flat.dtype, copy=False), total[1]
+    fold, (result,) = total
+    count = np.array(math.prod(x.shape) / math.prod(result.shape))
+
+    def run(flat: np.ndarray) -> np.ndarray:
+        mean = fold(flat)
+        np.divide(mean, count, mean)
+        return mean if mean.dtype is x.dtype else mean.astype(x.dtype)
+
+    return Prepared(run, (Operand(result.shape, x.dtype),))
 
 
 @mean.grad("input")
@@ -195,9 +205,9 @@ def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return keep(mean_axes(input, dim).astype(input.dtype), input.shape, dim, keepdim)
 
 
-@mean_dim.flat
-def _(flat: np.ndarray, shape: Shape, dim: Axes, keepdim: bool) -> tuple[np.ndarray, Shape] | None:
-    return _divided_flat(flat, SUM.flat(flat, shape, _F64, dim, keepdim), math.prod(shape[d] for d in dim))
+@mean_dim.prepared
+def _(x: Operand, dim: Axes, keepdim: bool) -> Prepared | None:
+    return _prepared_mean(x, dim, keepdim)
 
 
 @mean_dim.grad("input")
@@ -240,6 +250,11 @@ def _(input: np.ndarray) -> np.ndarray:
     return _product(input, all_axes(input))
 
 
+@prod.prepared
+def _(x: Operand) -> Prepared | None:
+    return PRODUCT.prepared(x, _result_dtype(x))
+
+
 @prod.grad("input")
 def _(g, input):
     return g * products_of_others(input.reshape(-1), 0).reshape(tuple(input.shape))
@@ -270,6 +285,11 @@ def prod_dim(input, *, dim, keepdim=False):
 def _(input: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
     axes = (dim,) if input.ndim else ()
     return keep(_product(input, axes), input.shape, axes, keepdim)
+
+
+@prod_dim.prepared
+def _(x: Operand, dim: int, keepdim: bool) -> Prepared | None:
+    return PRODUCT.prepared(x, _result_dtype(x), (dim,) if x.shape else (), keepdim)
 
 
 @prod_dim.grad("input")
@@ -370,6 +390,11 @@ def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return _truth(ANY, input, dim, keepdim)
 
 
+@any_dims.prepared
+def _(x: Operand, dim: Axes, keepdim: bool) -> Prepared | None:
+    return None if x.dtype == np.uint8 else ANY.prepared(x, _BOOL, dim, keepdim)
+
+
 @op(
     samples=[Sample(((3, 4),), {"dim": (0,)}), Sample(([[1.0, 0.0], [2.0, 3.0]],), {"dim": (1,), "keepdim": True})],
     reference=lambda x, dim, keepdim: np.all(x, dim, keepdims=keepdim),
@@ -384,6 +409,11 @@ def all_dims(input, *, dim, keepdim=False):
 @all_dims.kernel("cpu")
 def _(input: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:
     return _truth(ALL, input, dim, keepdim)
+
+
+@all_dims.prepared
+def _(x: Operand, dim: Axes, keepdim: bool) -> Prepared | None:
+    return None if x.dtype == np.uint8 else ALL.prepared(x, _BOOL, dim, keepdim)
 
 
 def _truth(fold: Fold, x: np.ndarray, dim: Axes, keepdim: bool) -> np.ndarray:

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import derive, lower, scalar_ir
+from .prepared import Prepared
 
 OPS: dict[str, Op] = {}
 OUT = -1  # index of the result among what a gradient reads, -2 of a second one; inputs are 0, 1, ...
@@ -449,7 +450,7 @@ class KernelOp(Op):
         self.fused_kernels: dict[str, Callable[..., Any]] = {}
         self.fused_gradients: tuple[int, ...] = ()
         self.fused_reads: tuple[str, ...] = ()
-        self.flat_kernel: Callable[..., Any] | None = None
+        self.prepare: Callable[..., Prepared | None] | None = None
         self.non_differentiable_outputs: tuple[int, ...] = ()
 
     def kernel(self, device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -484,13 +485,13 @@ class KernelOp(Op):
 
         return declare
 
-    def flat(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Declare a shorter way on the CPU for an operand that is contiguous, of an op with one input and one output.
+    def prepared(self, function: Callable[..., Prepared | None]) -> Callable[..., Prepared | None]:
+        """Declare how the CPU kernel is called on contiguous operands, none of them empty.
 
-        Called with its items as a 1-D ndarray, its shape and the attributes; returns the result's items as a 1-D ndarray
-        and its shape, or None where the long way has to be gone.
+        Called once with an `Operand` for each input and the attributes; returns the prepared call, or None where the
+        kernel has to look at the operands each time.
         """
-        self.flat_kernel = function
+        self.prepare = function
         return function
 
     def fused_backward(self, device: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -8,8 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from .arithmetic import where
-from .cpu import loop
+from .array import around
+from .cpu import Loop, loop
 from .movement import cat, stack
+from .prepared import Operand, Prepared
 from .registry import Sample, op
 from .scatter import scatter_add
 
@@ -30,6 +32,22 @@ def _scanned(scan: Callable[..., None], x: np.ndarray, dim: int, total: type) ->
     if blocks.size:
         scan(blocks, out, np.empty(blocks.shape[2], total))
     return out.reshape(x.shape)
+
+
+def _prepared(scan: Loop, x: Operand, dim: int) -> Prepared | None:
+    """`_scanned` of a contiguous array of floats."""
+    if x.dtype.kind != "f":
+        return None
+    blocks = around(x.shape, dim)
+    size = math.prod(blocks)
+    run_loop = scan.compiled(x.dtype)
+
+    def run(items: np.ndarray) -> np.ndarray:
+        out = np.empty(blocks, x.dtype)
+        run_loop(items.reshape(blocks), out, np.empty(blocks[2]))
+        return out.reshape(size)
+
+    return Prepared(run, (x,))
 
 
 def _widened(x: np.ndarray) -> np.ndarray:
@@ -76,6 +94,11 @@ def _(input: np.ndarray, dim: int) -> np.ndarray:
     return _scanned(cumsum_blocks, x, dim, _total(x))
 
 
+@cumsum.prepared
+def _(x: Operand, dim: int) -> Prepared | None:
+    return _prepared(cumsum_blocks, x, dim)
+
+
 @cumsum.grad("input")
 def _(g, dim):
     return _reversed_cumsum(g, dim)
@@ -109,6 +132,11 @@ def cumprod(input, *, dim):
 def _(input: np.ndarray, dim: int) -> np.ndarray:
     x = _widened(input)
     return _scanned(cumprod_blocks, x, dim, _total(x))
+
+
+@cumprod.prepared
+def _(x: Operand, dim: int) -> Prepared | None:
+    return _prepared(cumprod_blocks, x, dim)
 
 
 @cumprod.grad("input")

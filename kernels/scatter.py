@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .array import around
 from .blocks import as_bits, first_outside, is_compiled
 from .cpu import SPLIT, loop
+from .prepared import Operand, Prepared
 from .registry import Sample, op
 
 
@@ -105,6 +107,26 @@ def _(input: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
         gather_blocks = _gather if out.size < SPLIT else _gather.in_units
         gather_blocks(*operands, 0, len(operands[0]))
     return out
+
+
+@gather.prepared
+def _(x: Operand, index: Operand, dim: int) -> Prepared | None:
+    rest = [n for d, n in enumerate(x.shape) if d != dim]
+    if index.dtype != np.int64 or x.dtype.itemsize > 8 or rest != [n for d, n in enumerate(index.shape) if d != dim]:
+        return None
+    blocks, at = around(x.shape, dim), around(index.shape, dim)
+    bits, size, n = np.dtype(f"u{x.dtype.itemsize}"), math.prod(at), blocks[1]
+    outside = first_outside.compiled(index.dtype)
+    gather_blocks = _gather.compiled(bits) if size < SPLIT else _gather.in_units
+
+    def run(items: np.ndarray, where: np.ndarray) -> np.ndarray:
+        if outside(where, 0, n) >= 0:
+            _checked(where, dim, n)
+        out = np.empty(at, bits)
+        gather_blocks(items.view(bits).reshape(blocks), where.reshape(at), out, 0, at[0])
+        return out.view(x.dtype).reshape(size)
+
+    return Prepared(run, (Operand(index.shape, x.dtype),))
 
 
 @gather.grad("input")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import cpu
-from .array import Array
-from .blocks import add_blocks, check_bounds, first_outside, put_blocks, take_blocks
+from .array import Array, around
+from .blocks import add_blocks, check_bounds, first_outside, prepared_take, put_blocks, take_blocks
 from .movement import cat
+from .prepared import Operand, Prepared
 from .registry import Sample, Uniform, elementwise, op
 from .scatter import of_last_writes
 
@@ -53,8 +54,19 @@ def _(input: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
     flat = _flat(index)
     shape = (*input.shape[:dim], len(flat), *input.shape[dim + 1 :]) if input.shape else ()
     if first_outside(flat, 0, input.shape[dim] if input.shape else 1) >= 0:
-        raise IndexError("index out of range in self")
+        refuse(flat)
     return take_blocks(_blocks(input, dim), flat).reshape(shape)
+
+
+def refuse(index: np.ndarray) -> None:
+    """Raise IndexError, with PyTorch's text, for an index that has one out of range."""
+    raise IndexError("index out of range in self")
+
+
+@index_select.prepared
+def _(x: Operand, index: Operand, dim: int) -> Prepared | None:
+    shape = (*x.shape[:dim], math.prod(index.shape), *x.shape[dim + 1 :]) if x.shape else ()
+    return prepared_take(x, around(x.shape, dim), index, 0, refuse, shape)
 
 
 @index_select.grad("input")
@@ -349,6 +361,12 @@ def take(input, index):
 def _(input: np.ndarray, index: np.ndarray) -> np.ndarray:
     flat = _check_flat(index, input.size)
     return take_blocks(np.ascontiguousarray(input).reshape(1, -1, 1), flat).reshape(index.shape)
+
+
+@take.prepared
+def _(x: Operand, index: Operand) -> Prepared | None:
+    size = math.prod(x.shape)
+    return prepared_take(x, (1, size, 1), index, -size, lambda at: _check_flat(at, size), index.shape)
 
 
 @take.grad("input")

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .array import around
 from .cpu import SPLIT, Loop
+from .prepared import Operand, Prepared
 from .registry import Sample, op
 
 _TILE = 512  # columns of a unit: their largest items and sums stay in the first-level cache
@@ -184,9 +186,30 @@ class _Loops:
         """The function along a dimension."""
         return _along(self.forward_rows, self.forward_columns, (x,), dim)
 
+    def prepared(self, x: Operand, dim: int) -> Prepared:
+        """`forward` of a contiguous array."""
+        return _prepared(self.forward_rows, self.forward_columns, x, dim)
+
     def backward(self, g: np.ndarray, out: np.ndarray, dim: int) -> np.ndarray:
         """Its gradient, from its result."""
         return _along(self.backward_rows, self.backward_columns, (g, out), dim)
+
+
+def _prepared(rows: Loop, columns: Loop, x: Operand, dim: int) -> Prepared:
+    """`_along` for a contiguous array."""
+    blocks = around(x.shape, dim)
+    size = math.prod(blocks)
+    loop, form, numbers = columns, blocks, (0, blocks[0] * -(-blocks[2] // _TILE), _TILE)
+    if blocks[2] == 1:
+        loop, form, numbers = rows, blocks[:2], (0, blocks[0])  # type: ignore[assignment]
+    run_loop = loop.compiled(x.dtype) if size < SPLIT else loop.in_units
+
+    def run(items: np.ndarray) -> np.ndarray:
+        result = np.empty(form, x.dtype)
+        run_loop(items.reshape(form), result, *numbers)
+        return result.reshape(size)
+
+    return Prepared(run, (x,))
 
 
 def _along(rows: Loop, columns: Loop, arrays: tuple[np.ndarray, ...], dim: int) -> np.ndarray:
@@ -236,6 +259,9 @@ def _(input: np.ndarray, dim: int) -> np.ndarray:
     return _softmax_loops.forward(input, dim)
 
 
+softmax.prepared(_softmax_loops.prepared)
+
+
 @softmax.grad("input")
 def _(g, out, dim):
     weighted = g * out
@@ -255,6 +281,9 @@ def log_softmax(input, *, dim):
 @log_softmax.kernel("cpu")
 def _(input: np.ndarray, dim: int) -> np.ndarray:
     return _log_softmax_loops.forward(input, dim)
+
+
+log_softmax.prepared(_log_softmax_loops.prepared)
 
 
 @log_softmax.grad("input")

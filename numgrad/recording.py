@@ -25,6 +25,7 @@ def record(
     attributes: tuple[Any, ...],
     edges: Sequence[Any],
     where: device,
+    facts: dict[str, Any] | None = None,
 ) -> Any:
     """The node of an op.
 
@@ -36,11 +37,24 @@ def record(
         attributes: its plain arguments.
         edges: where the inputs' gradients go.
         where: the device.
+        facts: what `facts_of` gives, where that is known.
     """
     plan = save_plan(op, mask)
     saved = {name: arrays[i] for name, i in plan.inputs}
     for name, k in plan.outputs:
         saved[name] = found[k]
+    if facts is None:
+        facts = facts_of(op, mask, arrays, attributes)
+    needs = tuple([e is not None for e in edges])
+    node = node_class(op)(tuple(edges), saved, facts, where, op.outputs, needs)
+    if where.context is BALANCED:
+        checkpoint(node, op, arrays, attributes, found)
+    return node
+
+
+def facts_of(op: KernelOp, mask: int, arrays: Sequence[Array], attributes: tuple[Any, ...]) -> dict[str, Any]:
+    """What a node keeps of the operands' layout and of the attributes."""
+    plan = save_plan(op, mask)
     facts = {name: attributes[j] for name, j in plan.attributes}
     for name, i in plan.shapes:
         facts[name] = [a.shape for a in arrays] if op.variadic else arrays[i].shape
@@ -48,8 +62,4 @@ def record(
         facts[name] = arrays[i].strides
     for name, i in plan.metas:
         facts[name] = (arrays[i].dtype.name, arrays[i].device)
-    needs = tuple([e is not None for e in edges])
-    node = node_class(op)(tuple(edges), saved, facts, where, op.outputs, needs)
-    if where.context is BALANCED:
-        checkpoint(node, op, arrays, attributes, found)
-    return node
+    return facts

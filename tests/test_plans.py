@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 
 import numpy as np
@@ -182,3 +183,178 @@ def test_plans_are_forgotten_when_they_are_too_many(monkeypatch):
     for key in range(5):
         plans.keep(key, key)
     assert list(plans.items()) == [(4, 4)]
+
+
+# ---------------------------------------------------------------------------------------------------- ops with kernels
+AT = [[2, 0, 1], [1, 1, 0], [0, 2, 2], [1, 0, 2]]
+CALLS = {  # of (4, 3)
+    "sum": lambda x: x.sum(),
+    "sum of a dimension": lambda x: x.sum(1, keepdim=True),
+    "sum of dimensions": lambda x: x.sum((0, 1)),
+    "mean": lambda x: x.mean(),
+    "mean of a dimension": lambda x: x.mean(0),
+    "prod": lambda x: x.prod(),
+    "prod of a dimension": lambda x: x.prod(1),
+    "any": lambda x: (x > 1).any(1),
+    "all": lambda x: (x > 0).all(),
+    "max": lambda x: x.max(),
+    "min of a dimension": lambda x: x.min(0),
+    "max of a dimension": lambda x: x.max(1, keepdim=True),
+    "amax": lambda x: x.amax((0, 1), True),
+    "aminmax": lambda x: x.aminmax(dim=0),
+    "argmax": lambda x: x.argmax(),
+    "argmax kept": lambda x: x.argmax(keepdim=True),
+    "argmin of a dimension": lambda x: x.argmin(-1, True),
+    "softmax": lambda x: x.softmax(1),
+    "softmax of columns": lambda x: ng.softmax(x, dim=0),
+    "log_softmax": lambda x: x.log_softmax(-1),
+    "cumsum": lambda x: x.cumsum(0),
+    "cumprod": lambda x: x.cumprod(1),
+    "cummax": lambda x: x.cummax(1),
+    "gather": lambda x: x.gather(1, ng.tensor(AT)),
+    "gather of a part": lambda x: x.gather(1, ng.tensor(AT)[:2]),
+    "gather by name": lambda x: ng.gather(index=ng.tensor(AT), dim=0, input=x),
+    "index_select": lambda x: x.index_select(1, ng.tensor([2, 0])),
+    "take": lambda x: x.take(ng.tensor([[11, -12]])),
+    "index": lambda x: x[ng.tensor([[3, -1]])],
+    "embedding": lambda x: ng.nn.functional.embedding(ng.tensor([[3, 0]]), x),
+    "flip": lambda x: x.flip(0, -1),
+    "roll": lambda x: x.roll((1, 2), (0, 1)),
+    "repeat": lambda x: x.repeat(2, 1, 2),
+    "tril": lambda x: x.tril(-1),
+    "trace": lambda x: x.trace(),
+    "sort": lambda x: x.sort(1, True),
+    "argsort": lambda x: x.argsort(0),
+    "topk": lambda x: x.topk(2),
+    "cat": lambda x: ng.cat((x, x * 2), 1),
+    "stack": lambda x: ng.stack([x, x], dim=1),
+    "var": lambda x: x.var(0),
+    "std": lambda x: x.std(),
+    "norm": lambda x: x.norm(),
+    "logsumexp": lambda x: x.logsumexp((0, 1)),
+}
+DTYPES = ("float32", "int64", "float16")
+
+
+def _results(found):
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _described(found):
+    return type(found), [(_told(x), x.stride()) for x in _results(found)]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_by_a_plan_is_the_call(name):
+    call = CALLS[name]
+    for dtype in DTYPES:
+        x = (ng.tensor(ITEMS[:2].reshape(4, 3)) % 5).to(getattr(ng, dtype))
+        try:
+            first = _without_plans(lambda x=x: call(x))
+        except (RuntimeError, NotImplementedError) as error:
+            for _ in range(2):
+                with pytest.raises(type(error), match=re.escape(str(error))):
+                    call(x)
+            continue
+        for operand in (x, x, x[:]):
+            assert _described(call(operand)) == _described(first)
+        assert not any(r.untyped_storage() == x.untyped_storage() for r in _results(call(x)))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_recorded_call_by_a_plan_has_the_gradient(name):
+    call = CALLS[name]
+    gradients = []
+    names = []
+    for how in (_without_plans, lambda call: call(), lambda call: call()):
+        x = (ng.tensor(ITEMS[:2].reshape(4, 3)) % 5 + 0.5).requires_grad_()
+        found = [r for r in _results(how(lambda x=x: call(x))) if r.requires_grad]
+        names.append([r.grad_fn.name() for r in found])
+        for r in found:
+            (r * r).sum().backward(retain_graph=True)
+        gradients.append(None if x.grad is None else x.grad.tolist())
+    assert names[0] == names[1] == names[2]
+    assert gradients[0] == gradients[1] == gradients[2]
+
+
+@pytest.mark.parametrize(
+    ("call", "good", "bad"),
+    [
+        (lambda x, i: x[i], [3, 0], [4, 0]),
+        (lambda x, i: x.index_select(0, i), [3, 0], [-1, 0]),
+        (lambda x, i: x.take(i), [11, 0], [12, 0]),
+        (lambda x, i: x.gather(0, i[:, None].expand(2, 3).contiguous()), [3, 0], [0, -1]),
+        (lambda x, i: ng.nn.functional.embedding(i, x), [3, 0], [0, 4]),
+    ],
+)
+def test_items_are_checked_also_by_a_plan(call, good, bad):
+    x = ng.zeros(4, 3)
+    with pytest.raises((IndexError, RuntimeError)) as told:
+        _without_plans(lambda: call(x, ng.tensor(bad)))
+    call(x, ng.tensor(good)), call(x, ng.tensor(good))
+    with pytest.raises(told.type, match=re.escape(str(told.value))):
+        call(x, ng.tensor(bad))
+
+
+def test_equal_arguments_of_other_types_are_checked_by_ops():
+    x = ng.ones(2, 2)
+    for _ in range(2):
+        x.sum(1), x.sum(1, True), x.softmax(1), x.cumsum(0)
+    with pytest.raises(TypeError):
+        x.sum(1.0)
+    with pytest.raises(TypeError):
+        x.sum(1, 1)
+    with pytest.raises(TypeError):
+        x.softmax(1.0)
+
+
+def test_a_warning_comes_again():
+    x = ng.ones(1)
+    for _ in range(3):
+        with pytest.warns(UserWarning, match="degrees of freedom") as told:
+            x.var()
+        assert told[0].filename == __file__
+
+
+def test_calls_by_plans_in_modes():
+    x = ng.tensor(ITEMS, requires_grad=True)
+    for _ in range(2):
+        x.softmax(1)
+    with ng.no_grad():
+        assert not x.softmax(1).requires_grad
+    with ng.inference_mode():
+        assert ng.tensor(ITEMS).softmax(1).is_inference()
+    shapes = []
+    with saved_tensors_hooks(lambda saved: shapes.append(saved.shape) or saved, lambda saved: saved):
+        x.softmax(1).sum().backward()
+    assert shapes == [(4, 6)]
+    rows = ng.func.vmap(lambda row: row.softmax(0))(x.detach())
+    assert_array_equal(rows.numpy(), x.detach().softmax(1).numpy())
+    _, tangent = ng.func.jvp(lambda x: x.sum(1), (x.detach(),), (x.detach(),))
+    assert_array_equal(tangent.numpy(), ITEMS.sum(1))
+    out = ng.empty(4)
+    assert ng.sum(x.detach(), 1, out=out.double()).tolist() == ITEMS.sum(1).tolist()
+    saved = x.exp()
+    result = saved.prod()
+    saved.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.backward()
+
+
+def test_one_tensor_given_twice():
+    x, y = ng.zeros(2), ng.ones(2)
+    for pair, wanted in [((x, x), [0, 0, 0, 0]), ((x, y), [0, 0, 1, 1]), ((y, x), [1, 1, 0, 0])] * 2:
+        assert ng.cat(pair).tolist() == wanted
+        assert ng.gather(index=pair[1].long(), dim=0, input=pair[0]).tolist() == [wanted[0]] * 2
+    index = ng.tensor([1, 0])
+    for i, wanted in [(index, [0, 1]), (ng.tensor([0, 0]), [1, 1])] * 2:
+        assert ng.gather(index=i, dim=0, input=index).tolist() == wanted
+
+
+def test_devices_meet_as_without_a_plan():
+    plain, autodiff = ng.device.cpu(), ng.device.cpu().autodiff()
+    x, y = ng.ones(2, 2, device=plain), ng.ones(2, 2, device=autodiff, requires_grad=True)
+    for _ in range(2):
+        assert not ng.cat((x, x)).requires_grad
+        assert ng.cat((y, y)).requires_grad
+        assert ng.cat((x, y)).requires_grad

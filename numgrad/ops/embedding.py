@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..dispatch import dispatch
+from ..call_plans import Call, with_plans
 from ..kernels import embedding as kernels
 from .checks import check_tensor
 from .ordering import unique
 from .statistics import norm
 
 
+@with_plans
 def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
@@ -27,7 +28,7 @@ def embedding(
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
     check_indices("embedding", indices)
-    return dispatch(kernels.embedding, (weight, indices), (int(padding_idx), bool(scale_grad_by_freq)))
+    return Call(kernels.embedding, (weight, indices), (int(padding_idx), bool(scale_grad_by_freq)))
 
 
 def check_indices(name: str, indices: Any) -> None:

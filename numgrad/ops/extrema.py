@@ -6,13 +6,16 @@ from typing import Any
 
 from .. import return_types
 from ..autograd.variable import CLASSES
-from ..dispatch import dispatch, reduction
+from ..call_plans import Call, with_plans
+from ..dispatch import dispatch
 from ..kernels import arithmetic, extrema
+from ..kernels.array import Array
 from .checks import check_bool, check_tensor
 from .dims import reduced_dims, wrap_dim
 from .reductions import resolve
 
 
+@with_plans
 def max(
     input: Any,
     dim: Any = None,
@@ -42,10 +45,11 @@ def max(
     if other is not None:
         return dispatch(arithmetic.maximum, (input, other), (), out)
     if dim is None:
-        return reduction(extrema.max_all, input, (), out)
-    return return_types.max(*_with_indices("max", extrema.max_dim, input, dim, keepdim, out))
+        return Call(extrema.max_all, (input,), out=out)
+    return _with_indices("max", extrema.max_dim, input, dim, keepdim, out)
 
 
+@with_plans
 def min(
     input: Any,
     dim: Any = None,
@@ -66,8 +70,8 @@ def min(
     if other is not None:
         return dispatch(arithmetic.minimum, (input, other), (), out)
     if dim is None:
-        return reduction(extrema.min_all, input, (), out)
-    return return_types.min(*_with_indices("min", extrema.min_dim, input, dim, keepdim, out))
+        return Call(extrema.min_all, (input,), out=out)
+    return _with_indices("min", extrema.min_dim, input, dim, keepdim, out)
 
 
 def _checked(name: str, input: Any, dim: Any, axis: Any, keepdim: bool, keepdims: bool) -> tuple[Any, bool]:
@@ -75,10 +79,10 @@ def _checked(name: str, input: Any, dim: Any, axis: Any, keepdim: bool, keepdims
     return resolve(name, dim, axis, keepdim, keepdims)
 
 
-def _with_indices(name: str, op: Any, input: Any, dim: Any, keepdim: bool, out: Any) -> tuple[Any, Any]:
+def _with_indices(name: str, op: Any, input: Any, dim: Any, keepdim: bool, out: Any) -> Call:
     d = wrap_dim(dim, input.dim())
     _check_extents(f"{name}()", input, (d,))
-    return dispatch(op, (input,), (d, keepdim), out)
+    return Call(op, (input,), (d, keepdim), getattr(return_types, name), out)
 
 
 def _check_extents(caller: str, input: Any, dims: tuple[int, ...]) -> None:
@@ -88,6 +92,7 @@ def _check_extents(caller: str, input: Any, dims: tuple[int, ...]) -> None:
             raise IndexError(f"{caller}: Expected reduction dim {d} to have non-zero size.")
 
 
+@with_plans
 def amax(
     input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Any:
@@ -105,6 +110,7 @@ def amax(
     return _over_dims("amax", extrema.amax, input, dim, axis, keepdim, keepdims, out)
 
 
+@with_plans
 def amin(
     input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Any:
@@ -126,9 +132,10 @@ def _over_dims(name: str, op: Any, input: Any, dim: Any, axis: Any, keepdim: boo
             f"Expected the dtype for input and out to match, but got {input.dtype.scalar_name} for input's dtype and "
             f"{out.dtype.scalar_name} for out's dtype."
         )
-    return reduction(op, input, (dims, keepdim), out)
+    return Call(op, (input,), (dims, keepdim), out=out)
 
 
+@with_plans
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest items, of all or along `dim`: a named tuple `(min, max)`.
 
@@ -144,9 +151,10 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False, out: A
         )
     dims = reduced_dims("aminmax", dim if dim is None else wrap_dim(dim, input.dim()), input.dim())
     _check_extents("aminmax", input, dims)
-    return return_types.aminmax(*dispatch(extrema.aminmax, (input,), (dims, keepdim), out))
+    return Call(extrema.aminmax, (input,), (dims, keepdim), return_types.aminmax, out)
 
 
+@with_plans
 def argmax(
     input: Any,
     dim: int | None = None,
@@ -165,6 +173,7 @@ def argmax(
     return _index("argmax", extrema.argmax, input, dim, axis, keepdim, keepdims, out)
 
 
+@with_plans
 def argmin(
     input: Any,
     dim: int | None = None,
@@ -188,10 +197,12 @@ def _index(name: str, op: Any, input: Any, dim: Any, axis: Any, keepdim: bool, k
     if dim is None:
         if not input.numel():
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        flat = dispatch(op, (input.detach().reshape(-1),), (0, False), None if keepdim else out)
+        if input._array.__class__ is Array:
+            return Call(op, (input,), (None, keepdim), out=out)
+        flat = dispatch(op, (input.detach().reshape(-1),), (0, False))  # a rule for batches knows dimensions only
         return flat.reshape((1,) * input.dim()) if keepdim else flat
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     d = wrap_dim(dim, input.dim())
     _check_extents(f"{name}()", input, (d,))
-    return dispatch(op, (input,), (d, keepdim), out)
+    return Call(op, (input,), (d, keepdim), out=out)

@@ -14,6 +14,7 @@ from .. import interop
 from ..autograd.inplace import shows_items_twice
 from ..autograd.variable import CLASSES, describe
 from ..autograd.watch import watching
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..kernels import indexing as kernels
 from ..kernels import movement, views
@@ -55,7 +56,7 @@ def get(input: Any, index: Any) -> Any:
         if plan is not None and not watching:
             return by_plan(input, plan, plan.shift, plan.attributes)
     if index.__class__ in CLASSES and index.dim() and input.dim() and index.dtype.name == "int64":
-        return dispatch(kernels.index, (input, index), ((0,),))
+        return _at(input, index)
     found = _Indexed(input)
     if index.__class__ is slice and (index.step is None or (index.step.__class__ is int and index.step > 0)):
         found.cut(0, index, always=True)
@@ -74,6 +75,11 @@ def get(input: Any, index: Any) -> Any:
         return result
     dims, positions = found.positions()
     return dispatch(kernels.index, (result, positions), (dims,))
+
+
+@with_plans
+def _at(input: Any, positions: Any) -> Any:
+    return Call(kernels.index, (input, positions), ((0,),))
 
 
 def _key_of(index: Any) -> tuple[Any, ...] | None:

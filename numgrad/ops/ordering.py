@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import return_types
 from ..autograd.variable import CLASSES
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..dtype import int64
 from ..kernels import ordering, scatter
@@ -17,6 +18,7 @@ from .shaping import stack
 
 
 # ---------------------------------------------------------------------------------------------------- sort
+@with_plans
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None = None, *, out: Any = None) -> Any:
     """The items of a dimension in order, and the indices where they were: `(values, indices)`.
 
@@ -30,13 +32,14 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool | Non
     check_tensor("sort", input)
     op = ordering.sort if stable is None else ordering.stable_sort
     attributes = (wrap_dim(dim, input.dim()), bool(descending))
-    return return_types.sort(*dispatch(op, (input,), attributes, out))
+    return Call(op, (input,), attributes, return_types.sort, out)
 
 
+@with_plans
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The indices (int64) that put a dimension in order."""
     check_tensor("argsort", input)
-    return dispatch(ordering.argsort, (input,), (wrap_dim(dim, input.dim()), bool(descending)))
+    return Call(ordering.argsort, (input,), (wrap_dim(dim, input.dim()), bool(descending)))
 
 
 def msort(input: Any, *, out: Any = None) -> Any:
@@ -46,6 +49,7 @@ def msort(input: Any, *, out: Any = None) -> Any:
     return written("msort", values, out)
 
 
+@with_plans
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
     """The `k` largest (or smallest) items of a dimension and their indices, in order also where `sorted` is False.
 
@@ -57,7 +61,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         raise RuntimeError("selected index k out of range")
     if input._array.dtype.kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    return return_types.topk(*dispatch(ordering.topk, (input,), (int(k), d, bool(largest)), out))
+    return Call(ordering.topk, (input,), (int(k), d, bool(largest)), return_types.topk, out)
 
 
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:

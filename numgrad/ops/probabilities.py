@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch import dispatch
+from ..call_plans import Call, with_plans
 from ..kernels import softmax as kernels
 from ..kernels.registry import KernelOp
 from .checks import check_tensor
 from .dims import wrap_dim
 
 
+@with_plans
 def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
     """Exponentials of the items divided by their sum along `dim`, computed without overflow; `dtype` casts first.
 
@@ -24,6 +25,7 @@ def softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
     return _along(kernels.softmax, input, dim, dtype, out)
 
 
+@with_plans
 def log_softmax(input: Any, dim: int, dtype: Any = None, *, out: Any = None) -> Any:
     """Logarithm of the softmax along `dim`, computed without overflow; `dtype` casts first.
 
@@ -42,4 +44,4 @@ def _along(op: KernelOp, input: Any, dim: Any, dtype: Any, out: Any) -> Any:
     if not input.dtype.is_floating_point:
         last = "_lastdim" if d == max(input.dim() - 1, 0) else ""
         raise NotImplementedError(f"\"{op.name}{last}_kernel_impl\" not implemented for '{input.dtype.scalar_name}'")
-    return dispatch(op, (input,), (d,), out)
+    return Call(op, (input,), (d,), out=out)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..autograd.variable import CLASSES
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..kernels import rearrangement as kernels
 from ..kernels import views
@@ -16,11 +17,12 @@ from .shaping import cat, stack
 
 
 # ---------------------------------------------------------------------------------------------------- flip, roll
+@with_plans
 def flip(input: Any, *axes: Any, dims: Any = None) -> Any:
     """Dimensions in reverse order, as a copy: `flip(x, 0, 1)` or `flip(x, dims=(0, 1))`."""
     check_tensor("flip", input)
     given = as_sizes(axes if dims is None else (dims,), "flip", "dims")
-    return dispatch(kernels.flip, (input,), (wrap_dims(given, input.dim()),))
+    return Call(kernels.flip, (input,), (wrap_dims(given, input.dim()),))
 
 
 def fliplr(input: Any) -> Any:
@@ -57,6 +59,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     return flip(input, second if turns == 1 else first).transpose(first, second)
 
 
+@with_plans
 def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
     """Items moved on by `shifts` along `dims`, those at the end to the beginning; without `dims` along all items."""
     check_tensor("roll", input)
@@ -65,15 +68,16 @@ def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
     if not moved:
         raise RuntimeError("`shifts` required")
     if not along and len(moved) == 1:
-        return dispatch(kernels.roll, (input,), (moved, ()))
+        return Call(kernels.roll, (input,), (moved, ()))
     if len(moved) != len(along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moved)}, dims:{len(along)}")
     if not input.dim():
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
-    return dispatch(kernels.roll, (input,), (moved, tuple(wrap_dim(d, input.dim()) for d in along)))
+    return Call(kernels.roll, (input,), (moved, tuple(wrap_dim(d, input.dim()) for d in along)))
 
 
 # ---------------------------------------------------------------------------------------------------- repeat
+@with_plans
 def repeat(input: Any, *repeats: Any) -> Any:
     """The tensor laid side by side as often as each of `repeats` says; more of them than dimensions add dimensions."""
     sizes = as_sizes(repeats, "repeat", "repeats")
@@ -82,7 +86,7 @@ def repeat(input: Any, *repeats: Any) -> Any:
     if any(n < 0 for n in sizes):
         shape = [n * m for n, m in zip(sizes, (1,) * (len(sizes) - input.dim()) + tuple(input.shape), strict=True)]
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
-    return dispatch(kernels.repeat, (input,), (sizes,))
+    return Call(kernels.repeat, (input,), (sizes,))
 
 
 def tile(input: Any, *numbers: Any, dims: Any = None) -> Any:
@@ -230,11 +234,13 @@ def cartesian_prod(*tensors: Any) -> Any:
     return stack([g.reshape(-1) for g in meshgrid(*tensors, indexing="ij")], 1)
 
 
+@with_plans
 def tril(input: Any, diagonal: int = 0, *, out: Any = None) -> Any:
     """Matrices (the last two dimensions) with zeros above a diagonal: 0 the main one, positive ones above it."""
     return _triangle("tril", kernels.tril, input, diagonal, out)
 
 
+@with_plans
 def triu(input: Any, diagonal: int = 0, *, out: Any = None) -> Any:
     """Matrices (the last two dimensions) with zeros below a diagonal."""
     return _triangle("triu", kernels.triu, input, diagonal, out)
@@ -244,7 +250,7 @@ def _triangle(name: str, op: Any, input: Any, diagonal: int, out: Any) -> Any:
     check_tensor(name, input)
     if input.dim() < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-    return dispatch(op, (input,), (int(diagonal),), out)
+    return Call(op, (input,), (int(diagonal),), out=out)
 
 
 # ---------------------------------------------------------------------------------------------------- diagonals
@@ -280,6 +286,7 @@ def diagflat(input: Any, offset: int = 0) -> Any:
     return diag_embed(input.reshape(-1), offset)
 
 
+@with_plans
 def trace(input: Any) -> Any:
     """The sum of a matrix's diagonal. Raises RuntimeError for other ranks."""
     check_tensor("trace", input)
@@ -287,7 +294,7 @@ def trace(input: Any) -> Any:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.dim()}")
     if input._array.dtype.kind == "b":
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    return dispatch(kernels.trace, (input,))
+    return Call(kernels.trace, (input,))
 
 
 def block_diag(*tensors: Any) -> Any:

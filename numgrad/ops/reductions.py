@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch import dispatch, reduction
+from ..call_plans import Call, with_plans
+from ..dispatch import dispatch
 from ..kernels import comparison, reductions
 from .checks import check_bool, check_tensor
 from .dims import reduced_dims, wrap_dim
 
 
+@with_plans
 def sum(
     input: Any,
     dim: Any = None,
@@ -38,14 +40,10 @@ def sum(
         tensor([3., 3.])
     """
     check_tensor("sum", input)
-    if axis is dtype is out is None and keepdims is False:  # 0.8 us less than the general way
-        if dim is None and keepdim is False:
-            return reduction(reductions.sum, input)
-        if dim.__class__ is int and keepdim.__class__ is bool and input.dim():
-            return reduction(reductions.sum_dim, input, ((wrap_dim(dim, input.dim()),), keepdim))
     return _add("sum", reductions.sum, reductions.sum_dim, input, dim, axis, keepdim, keepdims, dtype, out)
 
 
+@with_plans
 def mean(
     input: Any,
     dim: Any = None,
@@ -88,10 +86,12 @@ def _add(
         dtype = out.dtype
     if dtype is not None:
         input = input.to(dtype)
-    if dim is None and not keepdim:
-        found = reduction(every, input, (), out)
-    else:
-        found = reduction(over, input, (reduced_dims(name, dim, input.dim()), keepdim), out)
+    call = Call(every, (input,))
+    if dim is not None or keepdim:
+        call = Call(over, (input,), (reduced_dims(name, dim, input.dim()), keepdim))
+    if dtype is None:
+        return call
+    found = dispatch(*call[:3], out)
     return found if dtype is None else found.to(dtype)  # small integers are added and multiplied as int64
 
 
@@ -102,6 +102,7 @@ def resolve(name: str, dim: Any, axis: Any, keepdim: bool, keepdims: bool) -> tu
     return (dim if axis is None else axis), keepdim or keepdims
 
 
+@with_plans
 def nansum(
     input: Any,
     dim: Any = None,
@@ -125,7 +126,10 @@ def nansum(
     dim, keepdim = resolve("nansum", dim, axis, keepdim, keepdims)
     if dtype is not None:
         input = input.to(dtype)
-    found = dispatch(reductions.nansum, (input,), (reduced_dims("nansum", dim, input.dim()), keepdim), out)
+    call = Call(reductions.nansum, (input,), (reduced_dims("nansum", dim, input.dim()), keepdim))
+    if dtype is out is None:
+        return call
+    found = dispatch(*call[:3], out)
     return found if dtype is None else found.to(dtype)
 
 
@@ -142,6 +146,7 @@ def nanmean(
     return nansum(input, dim, keepdim, dtype=dtype) / sum(input.detach() == input.detach(), dim, keepdim)
 
 
+@with_plans
 def prod(
     input: Any,
     dim: Any = None,
@@ -170,12 +175,16 @@ def prod(
     if dim is None:
         if keepdim:
             raise TypeError("prod(): keepdim needs a dim")
-        found = dispatch(reductions.prod, (input,), (), out)
+        call = Call(reductions.prod, (input,))
     else:
-        found = dispatch(reductions.prod_dim, (input,), (wrap_dim(dim, input.dim()), keepdim), out)
+        call = Call(reductions.prod_dim, (input,), (wrap_dim(dim, input.dim()), keepdim))
+    if dtype is None:
+        return call
+    found = dispatch(*call[:3], out)
     return found if dtype is None else found.to(dtype)
 
 
+@with_plans
 def any(
     input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Any:
@@ -192,6 +201,7 @@ def any(
     return _truth("any", reductions.any_dims, input, dim, axis, keepdim, keepdims, out)
 
 
+@with_plans
 def all(
     input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Any:
@@ -212,11 +222,12 @@ def _truth(name: str, op: Any, input: Any, dim: Any, axis: Any, keepdim: bool, k
         raise RuntimeError(f"{name} only supports bool tensor for result, got: {out.dtype.scalar_name}")
     if out is not None and (out.dtype.name == "uint8") != (input.dtype.name == "uint8"):
         input = dispatch(comparison.ne, (input, 0)).to(out.dtype)
-    return dispatch(op, (input,), (dims, keepdim), out)
+    return Call(op, (input,), (dims, keepdim), out=out)
 
 
+@with_plans
 def count_nonzero(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     """The number (int64) of items that are not 0, of all items or over `dim`; NaN is not 0."""
     check_tensor("count_nonzero", input)
     dims = reduced_dims("count_nonzero", dim if axis is None else axis, input.dim())
-    return dispatch(reductions.count_nonzero, (input,), (dims,))
+    return Call(reductions.count_nonzero, (input,), (dims,))

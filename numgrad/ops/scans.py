@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..kernels import scans
 from .checks import check_tensor, written
@@ -12,6 +13,7 @@ from .dims import wrap_dim
 from .shaping import cat
 
 
+@with_plans
 def cumsum(input: Any, dim: int, *, dtype: Any = None, out: Any = None) -> Any:
     """Sums of the items up to each one along `dim`. Integers and bools give int64; `dtype` casts first.
 
@@ -23,6 +25,7 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None, out: Any = None) -> Any:
     return _scan("cumsum", scans.cumsum, input, dim, dtype, out)
 
 
+@with_plans
 def cumprod(input: Any, dim: int, *, dtype: Any = None, out: Any = None) -> Any:
     """Products of the items up to each one along `dim`. See `cumsum` for the arguments."""
     return _scan("cumprod", scans.cumprod, input, dim, dtype, out)
@@ -34,31 +37,32 @@ def _scan(name: str, op: Any, input: Any, dim: int, dtype: Any, out: Any) -> Any
         dtype = out.dtype
     if dtype is not None:
         input = input.to(dtype)
-    found = dispatch(op, (input,), (wrap_dim(dim, input.dim()),))
-    if dtype is not None:
-        found = found.to(dtype)
-    return written(name, found, out)
+    call = Call(op, (input,), (wrap_dim(dim, input.dim()),))
+    return call if dtype is None else written(name, dispatch(*call[:3]).to(dtype), out)
 
 
+@with_plans
 def logcumsumexp(input: Any, dim: int, *, out: Any = None) -> Any:
     """Logarithms of the sums of exponentials up to each item along `dim`. Raises NotImplementedError for integers."""
     check_tensor("logcumsumexp", input)
     d = wrap_dim(dim, input.dim())
     if not input.is_floating_point():
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{input.dtype.scalar_name}'")
-    return dispatch(scans.logcumsumexp, (input,), (d,), out)
+    return Call(scans.logcumsumexp, (input,), (d,), out=out)
 
 
+@with_plans
 def cummax(input: Any, dim: int, *, out: Any = None) -> Any:
     """The largest of the items up to each one along `dim`, and the last index of it."""
     check_tensor("cummax", input)
-    return return_types.cummax(*dispatch(scans.cummax, (input,), (wrap_dim(dim, input.dim()),), out))
+    return Call(scans.cummax, (input,), (wrap_dim(dim, input.dim()),), return_types.cummax, out)
 
 
+@with_plans
 def cummin(input: Any, dim: int, *, out: Any = None) -> Any:
     """The smallest of the items up to each one along `dim`, and the last index of it."""
     check_tensor("cummin", input)
-    return return_types.cummin(*dispatch(scans.cummin, (input,), (wrap_dim(dim, input.dim()),), out))
+    return Call(scans.cummin, (input,), (wrap_dim(dim, input.dim()),), return_types.cummin, out)
 
 
 # ---------------------------------------------------------------------------------------------------- differences

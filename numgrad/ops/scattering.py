@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from ..autograd.variable import CLASSES
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..kernels import movement, views
 from ..kernels import scatter as kernels
@@ -23,6 +24,7 @@ _DEPRECATED = (
 )
 
 
+@with_plans
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: Any = None) -> Any:
     """Items along `dim`, each at its own index: `out[i, j] = input[index[i, j], j]` for `dim=0`.
 
@@ -52,7 +54,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: 
             f"larger than self {list(input.shape)} apart from dimension {d}"
         )
     check_out_apart(out, (input, index))
-    return dispatch(kernels.gather, (input, index), (d,), out)
+    return Call(kernels.gather, (input, index), (d,), out=out)
 
 
 def _check_index(name: str, input: Any, index: Any, what: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..autograd.inplace import shows_items_twice
 from ..autograd.variable import CLASSES
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..kernels import selecting as kernels
 from ..kernels.array import contiguous_strides
@@ -29,6 +30,7 @@ def _warn_of_expanded(name: str, target: Any) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------- one dimension
+@with_plans
 def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Any:
     """Slices of dimension `dim` at the indices of a vector (int64 or int32), as a copy.
 
@@ -51,7 +53,7 @@ def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Any:
     if not input.dim() and index.numel() != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
     check_out_apart(out, (input, index))
-    return dispatch(kernels.index_select, (input, index), (d,), out)
+    return Call(kernels.index_select, (input, index), (d,), out=out)
 
 
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Any = None) -> Any:
@@ -284,6 +286,7 @@ def _masked_scatter(input: Any, mask: Any, source: Any, out: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- flattened
+@with_plans
 def take(input: Any, index: Any, *, out: Any = None) -> Any:
     """Items at positions (int64) of the flattened input, in the shape of `index`.
 
@@ -296,7 +299,7 @@ def take(input: Any, index: Any, *, out: Any = None) -> Any:
     if not input.numel() and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
     check_out_apart(out, (input, index))
-    return dispatch(kernels.take, (input, index), (), out)
+    return Call(kernels.take, (input, index), out=out)
 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:

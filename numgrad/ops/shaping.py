@@ -7,6 +7,7 @@ from typing import Any
 
 from ..autograd.tracing import memory
 from ..autograd.variable import CLASSES, wrap
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..dtype import can_cast
 from ..dtype import common as common_dtype
@@ -304,6 +305,7 @@ def _check_tensors(name: str, tensors: Any) -> None:
         raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
 
 
+@with_plans
 def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
     """Tensors joined along an existing dimension; their other extents must be equal. `axis` is NumPy's name of `dim`."""
     if axis is not None:
@@ -329,7 +331,7 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | No
                     f"Sizes of tensors must match except in dimension {d}. Expected size {first[e]} but got size "
                     f"{shape[e]} for tensor number {i} in the list."
                 )
-    return dispatch(movement.cat, _promoted(real), (d,))
+    return Call(movement.cat, _promoted(real), (d,))
 
 
 def concat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
@@ -347,6 +349,7 @@ def _joined_to(name: str, out: Any, found: Any, tensors: Sequence[Any]) -> Any:
     return write_out(name, out, found, tensors)
 
 
+@with_plans
 def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> Any:
     """Tensors of one shape joined along a new dimension."""
     if out is not None:
@@ -361,4 +364,4 @@ def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> Any:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(x._array.shape)} at entry {i}"
             )
-    return dispatch(movement.stack, _promoted(tensors), (wrap_dim(dim, len(first) + 1),))
+    return Call(movement.stack, _promoted(tensors), (wrap_dim(dim, len(first) + 1),))

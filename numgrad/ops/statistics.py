@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..dtype import get_default_dtype
 from ..kernels import statistics
@@ -15,6 +16,7 @@ from .dims import reduced_dims, wrap_dim
 from .reductions import resolve
 
 
+@with_plans
 def var(
     input: Any,
     dim: Any = None,
@@ -48,12 +50,13 @@ def var(
         >>> ng.tensor([1.0, 2.0, 3.0, 4.0]).var(correction=0)
         tensor(1.2500)
     """
-    dims, correction, keepdim = _moment("var", input, dim, axis, unbiased, correction, keepdim, keepdims)
+    dims, correction, keepdim, kept = _moment("var", input, dim, axis, unbiased, correction, keepdim, keepdims)
     if input.is_complex():
         return _complex_var(input, dims, correction, keepdim)
-    return dispatch(statistics.var, (_of(input, out),), (dims, correction, keepdim), out)
+    return Call(statistics.var, (_of(input, out),), (dims, correction, keepdim), out=out, kept=kept)
 
 
+@with_plans
 def std(
     input: Any,
     dim: Any = None,
@@ -66,12 +69,13 @@ def std(
     keepdims: bool = False,
 ) -> Any:
     """Standard deviation, the root of `var`: see there. Its gradient is 0 where it is 0."""
-    dims, correction, keepdim = _moment("std", input, dim, axis, unbiased, correction, keepdim, keepdims)
+    dims, correction, keepdim, kept = _moment("std", input, dim, axis, unbiased, correction, keepdim, keepdims)
     if input.is_complex():
         return _complex_std(input, dims, correction, keepdim)
-    return dispatch(statistics.std, (_of(input, out),), (dims, correction, keepdim), out)
+    return Call(statistics.std, (_of(input, out),), (dims, correction, keepdim), out=out, kept=kept)
 
 
+@with_plans
 def var_mean(
     input: Any,
     dim: Any = None,
@@ -81,14 +85,15 @@ def var_mean(
     correction: float | None = None,
     axis: Any = None,
     keepdims: bool = False,
-) -> tuple[Any, Any]:
+) -> Any:
     """`var` and `mean` in one."""
-    dims, correction, keepdim = _moment("var_mean", input, dim, axis, unbiased, correction, keepdim, keepdims)
+    dims, correction, keepdim, kept = _moment("var_mean", input, dim, axis, unbiased, correction, keepdim, keepdims)
     if input.is_complex():
         return _complex_var(input, dims, correction, keepdim), input.mean(dims, keepdim)
-    return dispatch(statistics.var_mean, (input,), (dims, correction, keepdim))
+    return Call(statistics.var_mean, (input,), (dims, correction, keepdim), kept=kept)
 
 
+@with_plans
 def std_mean(
     input: Any,
     dim: Any = None,
@@ -98,12 +103,12 @@ def std_mean(
     correction: float | None = None,
     axis: Any = None,
     keepdims: bool = False,
-) -> tuple[Any, Any]:
+) -> Any:
     """`std` and `mean` in one."""
-    dims, correction, keepdim = _moment("std_mean", input, dim, axis, unbiased, correction, keepdim, keepdims)
+    dims, correction, keepdim, kept = _moment("std_mean", input, dim, axis, unbiased, correction, keepdim, keepdims)
     if input.is_complex():
         return _complex_std(input, dims, correction, keepdim), input.mean(dims, keepdim)
-    return dispatch(statistics.std_mean, (input,), (dims, correction, keepdim))
+    return Call(statistics.std_mean, (input,), (dims, correction, keepdim), kept=kept)
 
 
 def _complex_var(input: Any, dims: tuple[int, ...], correction: float, keepdim: bool) -> Any:
@@ -130,8 +135,10 @@ def _moment(
     correction: float | None,
     keepdim: bool,
     keepdims: bool,
-) -> tuple[tuple[int, ...], float, bool]:
-    """The dimensions, correction and `keepdim` of a variance, from PyTorch's three overloads."""
+) -> tuple[tuple[int, ...], float, bool, bool]:
+    """The dimensions, correction and `keepdim` of a variance, from PyTorch's three overloads, and that nothing was warned
+    of.
+    """
     check_tensor(name, input)
     if not input.dtype.is_differentiable:
         subject = name if "mean" in name else "std and var"
@@ -146,14 +153,15 @@ def _moment(
         correction = float(unbiased)
     correction = 1.0 if correction is None else float(correction)
     dims = reduced_dims(name, dim, input.dim())
-    kept = math.prod(n for d, n in enumerate(input.shape) if d not in dims)
-    if input.numel() // (kept or 1) <= correction:
+    results = math.prod(n for d, n in enumerate(input.shape) if d not in dims)
+    is_possible = input.numel() // (results or 1) > correction
+    if not is_possible:
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
             "numel divided by output numel).",
-            stacklevel=3,
+            stacklevel=4,
         )
-    return dims, correction, keepdim
+    return dims, correction, keepdim, is_possible
 
 
 def renorm(input: Any, p: float, dim: int, maxnorm: float, *, out: Any = None) -> Any:
@@ -181,6 +189,7 @@ def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
     return norm(v, pow, tuple(d for d in range(v.dim()) if d != wrap_dim(dim, v.dim())), keepdim=True)
 
 
+@with_plans
 def norm(
     input: Any,
     p: Any = "fro",
@@ -227,7 +236,7 @@ def norm(
         input = input.abs()
     if order < 0 or order == math.inf:
         _check_identity(input, order, dims, dim)
-    return dispatch(statistics.vector_norm, (_of(input, out),), (order, dims, keepdim), out)
+    return Call(statistics.vector_norm, (_of(input, out),), (order, dims, keepdim), out=out)
 
 
 def _order(p: Any, dim: Any) -> float:
@@ -275,6 +284,7 @@ def _check_identity(input: Any, order: float, dims: tuple[int, ...], dim: Any) -
             )
 
 
+@with_plans
 def logsumexp(
     input: Any, dim: Any, keepdim: bool = False, *, out: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Any:
@@ -296,4 +306,4 @@ def logsumexp(
         return (input - shift).exp().sum(dims, keepdim).log() + (shift if keepdim else shift.squeeze(dims))
     if not input.is_floating_point():
         input = input.to(get_default_dtype())
-    return dispatch(statistics.logsumexp, (_of(input, out),), (dims, keepdim), out)
+    return Call(statistics.logsumexp, (_of(input, out),), (dims, keepdim), out=out)
