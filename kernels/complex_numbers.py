@@ -12,7 +12,7 @@ import numpy as np
 
 from .array import Layout, Shape
 from .registry import Sample, Uniform, elementwise, op
-from .registry import view as view_op
+from .view_ops import view as view_op
 
 
 # ---------------------------------------------------------------------------------------------------- elementwise

@@ -16,7 +16,7 @@ from .array import Array, Layout, Shape, contiguous_strides
 from .backends import backend
 from .movement import as_strided_backward, cat, scatter_view, stack
 from .registry import Sample, op
-from .registry import view as view_op
+from .view_ops import view as view_op
 
 
 def view_strides(shape: Shape, strides: Shape, size: Shape) -> Shape | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from .device import CPU, default, device
 from .device import device as _device
 from .dtype import FROM_NUMPY
 from .kernels import cpu
+from .nested_lists import as_array, type_name
 
 
 def from_numpy(array: Any) -> Any:
@@ -32,7 +32,7 @@ def from_numpy(array: Any) -> Any:
         tensor([0, 1, 2])
     """
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {_type_name(array)})")
+        raise TypeError(f"expected np.ndarray (got {type_name(array)})")
     _check_dtype(array)
     if any(s % array.itemsize for s in array.strides):
         raise ValueError(
@@ -42,18 +42,6 @@ def from_numpy(array: Any) -> Any:
     if not array.flags.writeable:
         array = array.copy()
     return wrap_new(cpu.from_host(_native(array)), CPU)
-
-
-def _type_name(value: Any) -> str:
-    """How PyTorch's messages call a type: those of extension modules with their module."""
-    kind = type(value)
-    is_written_in_python = bool(kind.__flags__ & _HEAP_TYPE)
-    return (
-        kind.__name__ if is_written_in_python or kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-    )
-
-
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def _native(array: np.ndarray) -> np.ndarray:
@@ -115,7 +103,7 @@ def tensor(
         values = data.detach().cpu()._array.ndarray
         device = data._device if device is None else device
     else:
-        values = _as_array(data, dtypes.as_dtype(dtype))
+        values = as_array(data, dtypes.as_dtype(dtype))
     return _new(values, dtype, device, requires_grad)
 
 
@@ -331,7 +319,7 @@ def to_dlpack(x: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool 
 # ---------------------------------------------------------------------------------------------------- new tensors
 def index_tensor(data: Any, where: Any) -> Any:
     """A list, range, tuple or ndarray as an index: bools and uint8 as they are, any other numbers as int64."""
-    values = _as_array(data, None)
+    values = as_array(data, None)
     if values.dtype not in (np.bool_, np.uint8):
         values = values.astype(np.int64)
     return _new(values, None, where, False)
@@ -344,147 +332,6 @@ def _new(values: np.ndarray, dtype: Any, where: Any, requires_grad: bool) -> Any
     target = default.device if where is None else device(where).concrete()
     result = wrap_new(target.kernels().from_host(_native(values), target.hardware), target)
     return result._mark_leaf(requires_grad)
-
-
-def _as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:
-    """Numbers in nested lists as an ndarray, of the wanted dtype at once: on the way through another, digits are lost.
-
-    Without one, the items decide together: Python's numbers by their kind, NumPy's and tensors by their own dtypes.
-    """
-    if isinstance(data, (np.ndarray, np.generic)):
-        if wanted is not None and isinstance(data, np.generic):
-            _check_range([data.item()], wanted)
-        return np.asarray(data)
-    if isinstance(data, (list, tuple)) and any(isinstance(item, np.ndarray) and item.ndim for item in data):
-        stacked = _stacked(data)
-        if stacked is not None:
-            return stacked
-    shape = _shape_of(data)
-    flat: list[Any] = []
-    found: set[dtypes.dtype] = set()
-    _flatten(data, shape, 0, flat, found)
-    if wanted is None:
-        wanted = functools.reduce(dtypes.common, found) if found else dtypes.get_default_dtype()
-    _check_range(flat, wanted)
-    try:
-        with np.errstate(over="ignore"):
-            # Integers through int64, by which -1 becomes the largest uint8.
-            through = np.dtype(np.int64) if wanted.category == "int" else wanted.numpy
-            return np.array(_parts(flat, wanted), dtype=through).astype(wanted.numpy, copy=False).reshape(shape)
-    except OverflowError:
-        raise ValueError("Overflow when unpacking long long") from None
-
-
-def _parts(flat: list[Any], wanted: dtypes.dtype) -> list[Any]:
-    """The numbers themselves. Raises TypeError for complex ones among what is to be real."""
-    if (
-        not wanted.is_complex
-        and wanted is not dtypes.bool_
-        and any(issubclass(kind, (complex, np.complexfloating)) for kind in set(map(type, flat)))
-    ):
-        raise TypeError("must be real number, not complex")
-    return flat
-
-
-def _stacked(arrays: Sequence[Any]) -> np.ndarray | None:
-    """Arrays of one shape and dtype as one, without a look at every item."""
-    first = arrays[0]
-    if all(isinstance(a, np.ndarray) and (a.shape, a.dtype) == (first.shape, first.dtype) for a in arrays):
-        return np.stack(arrays)
-    return None
-
-
-def _check_range(flat: list[Any], wanted: dtypes.dtype) -> None:
-    """Raise RuntimeError, with PyTorch's text, for a number that an integer dtype does not hold."""
-    if wanted.category != "int":
-        return
-    limits = np.iinfo(wanted.numpy)
-    lowest = limits.min if wanted.is_signed else -limits.max  # PyTorch lets -1 be the largest
-    numbers = flat if not set(map(type, flat)) <= {bool, int} else [min(flat), max(flat)] if flat else []
-    for number in numbers:
-        if isinstance(number, complex):
-            continue
-        if isinstance(number, int) and not -(2**63) <= number < 2**63:
-            raise ValueError("Overflow when unpacking long long")
-        if not lowest <= number <= limits.max:
-            raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow")
-
-
-def _is_sequence(data: Any) -> bool:
-    """Whether `data` has a length and items by number, as all that PyTorch takes apart: lists, arrays, own classes."""
-    if isinstance(data, (list, tuple, range)):
-        return True
-    if isinstance(data, (str, bytes, dict)) or data.__class__ in CLASSES:
-        return False
-    if isinstance(data, np.ndarray):
-        return data.ndim > 0
-    return hasattr(data, "__len__") and hasattr(data, "__getitem__")
-
-
-_PLAIN: set[type] = {bool, int, float, complex}
-_MOST_DIMENSIONS = 64  # NumPy's limit
-
-
-def _shape_of(data: Any) -> tuple[int, ...]:
-    shape: list[int] = []
-    while _is_sequence(data):
-        if len(shape) == _MOST_DIMENSIONS:
-            raise ValueError(f"too many dimensions '{type(data).__name__}'")
-        shape.append(len(data))
-        if not len(data):
-            break
-        data = data[0]
-        if isinstance(data, str):
-            raise ValueError("too many dimensions 'str'")
-    return tuple(shape)
-
-
-def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], found: set[dtypes.dtype]) -> None:
-    """Append the numbers of nested lists to `out`, and their dtypes to `found`.
-
-    Raises, with PyTorch's texts, where they do not fill `shape`.
-    """
-    if depth == len(shape):
-        number = _number(data)
-        out.append(number)
-        own: Any = getattr(data, "dtype", None)
-        if data.__class__ in CLASSES:
-            found.add(own)
-        else:
-            found.add(FROM_NUMPY[own] if own in FROM_NUMPY else dtypes.of_number(number))
-        return
-    if not _is_sequence(data):
-        _number(data)  # what is not even a number is the worse mistake
-        raise TypeError("not a sequence")
-    if len(data) != shape[depth]:
-        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-    if depth == len(shape) - 1 and (kinds := set(map(type, data))) <= _PLAIN:  # the many items of most lists
-        out.extend(data)
-        found.update(dtypes.of_number(kind()) for kind in kinds)
-        return
-    for item in data:
-        _flatten(item, shape, depth + 1, out, found)
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, (bool, int, float, complex, np.generic)):
-        return value
-    if _is_sequence(value):
-        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
-    if value.__class__ in CLASSES:
-        return _number_of_tensor(value)
-    if isinstance(value, np.ndarray):
-        return value.item()
-    if isinstance(value, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
-    raise RuntimeError(f"Could not infer dtype of {_type_name(value)}")
-
-
-def _number_of_tensor(x: Any) -> Any:
-    """The number that a tensor among others in a list is; its dtype stays with it."""
-    if x.dtype.is_complex:
-        return complex(x)
-    return float(x) if x.dtype.is_floating_point else bool(x) if x.dtype is dtypes.bool_ else operator.index(x)
 
 
 def to_numpy(x: Any) -> Any:

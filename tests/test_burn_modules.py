@@ -7,25 +7,11 @@ import copy
 import pickle
 
 import pytest
+from burn_handles import AD, ASSOCIATED, BALANCED, LEAF, NONE, PLAIN, TRACKED, flags, floats
 
 import numgrad as ng
 from numgrad import Device, burn
 from numgrad.burn import GradientsAccumulator, GradientsParams, Layer, LinearConfig, Param
-
-PLAIN = Device.flex()
-AD = PLAIN.autodiff()
-BALANCED = AD.gradient_checkpointing()
-
-
-def floats(values, device=AD):
-    return burn.Tensor.from_floats(values, device)
-
-
-def flags(x):
-    return x.is_autodiff(), x.is_tracked(), x.is_require_grad()
-
-
-NONE, ASSOCIATED, TRACKED, LEAF = (False,) * 3, (True, False, False), (True, True, False), (True,) * 3
 
 
 class Model(burn.Module):

@@ -1,4 +1,4 @@
-"""The sweep: every op of the table, on both devices, as its own declaration says."""
+"""The sweep: every op of the table on the CPU, as its own declaration says. test_ops_on_cuda.py sweeps the other device."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import ml_dtypes
 import numpy as np
 import op_sweep as sweep
 import pytest
-import simt
 from op_sweep import BOOL, F32, F64, I64, SHAPE, Case
-from simt_runtime import SimulatedRuntime, installed
 
 import numgrad as ng
 from numgrad.kernels import OPS
-from numgrad.kernels.registry import ElementwiseOp, KernelOp, Sample, Uniform
-from numgrad.testing import GradcheckError, gradcheck, gradgradcheck
+from numgrad.testing import gradcheck, gradgradcheck
 
 ALL = sorted(OPS)
 ELEMENTWISE = [name for name in ALL if OPS[name].elementwise]
@@ -42,13 +39,7 @@ NAN_IS_REFUSED = {  # as what is no probability, or is where LAPACK leaves it; t
     *("binary_cross_entropy", "binary_cross_entropy.weight"),
 }
 HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
-ON_CUDA = [n for n in ALL if n not in DTYPE_VIEWS and (n in VIEWS or OPS[n].elementwise or "cuda" in OPS[n].kernels)]
-NOT_ON_CUDA = {"as_strided", "as_strided_", "unfold"}  # the gradient has no CUDA kernel
-MADE_ON_HOST = {  # the results move to the device
-    *("arange", "draw", "dropout_noise", "eye", "linspace", "logspace", "multinomial", "permutation", "poisson_counts"),
-    "triangle_indices",
-}
-SECOND_ON_CUDA = ["mul", "div", "sigmoid", "tanh", "where", "sum.dim", "mm", "bmm", "expand", "select"]
+
 
 
 def op(name: str) -> Any:
@@ -73,7 +64,6 @@ def test_declaration_is_complete(name):
 
 def test_the_table_is_not_empty():
     assert {"add", "exp", "sum", "mm", "view", "full"} <= set(ALL)
-    assert {"sum", "sum.dim", "mm", "bmm", "full", "arange", "to_copy", "select_backward"} <= set(ON_CUDA)
 
 
 # ---------------------------------------------------------------------------------------------------- values
@@ -409,255 +399,3 @@ def test_out(name, change):
     assert getattr(ng, name)(*inputs, out=out) is out
     assert out._version == 1
     sweep.compare(sweep.host(out), expected)
-
-
-# ---------------------------------------------------------------------------------------------------- CUDA
-@pytest.fixture
-def cuda_device():
-    with installed(SimulatedRuntime(check=False)) as runtime:
-        yield runtime
-
-
-def cuda_cases(name: str) -> list[Case]:
-    if not op(name).elementwise:
-        return [c for c in sweep.cases(op(name)) if all(a.size < 50 for a in c.arrays)]
-    inputs = len(op(name).inputs)
-    return [sweep.elementwise_case(op(name), [(2, 3)] * inputs)]
-
-
-@pytest.mark.parametrize("name", [name for name in ON_CUDA if name not in NOT_ON_CUDA])
-def test_cuda(cuda_device, name):
-    for case in cuda_cases(name):
-        sweep.check_on_cuda(case, second=name in SECOND_ON_CUDA)
-    assert name in {*VIEWS, *MADE_ON_HOST} or cuda_device.launches
-
-
-@pytest.mark.parametrize("name", ["add", "div", "where"])
-def test_cuda_broadcasting(cuda_device, name):
-    for shapes in ([(2, 3), (3,)], [(2, 1), (1, 3)], [(), (2, 3)]):
-        sweep.check_on_cuda(sweep.elementwise_case(op(name), [*shapes, (2, 3)][: len(op(name).inputs)]))
-
-
-@pytest.mark.parametrize("dtype", [ng.float16, ng.bfloat16], ids=repr)
-def test_cuda_halves(cuda_device, dtype):
-    x = ng.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=dtype).cuda().requires_grad_()
-    y = ng.tensor([0.5, 1.0, 2.0], dtype=dtype).cuda().requires_grad_()
-    out = (x * y + 1).sum(1)
-    out.sum().backward()
-    assert [t.dtype for t in (out, x.grad, y.grad)] == [dtype] * 3
-    assert [t.tolist() for t in (out, y.grad, x.double().cpu())] == [[11.5, 22.0], [5.0, 7.0, 9.0], x.tolist()]
-
-
-def test_cuda_takes_no_complex_numbers(cuda_device):
-    z = ng.tensor([1 + 2j, 3.0]).cuda()
-    assert z.real.tolist() == [1.0, 3.0]
-    assert (z.cpu().tolist(), ng.full((2,), 1j, device="cuda").tolist()) == ([1 + 2j, 3.0], [1j, 1j])
-    for call in (lambda: z + 1, z.abs, z.sum, z.clone, lambda: z.fill_(1), lambda: z.real.cfloat() @ z):
-        with pytest.raises(NotImplementedError, match=r"complex tensors on the CPU alone|no cuda kernel"):
-            call()
-
-
-@pytest.mark.parametrize("name", sorted(NOT_ON_CUDA))
-def test_cuda_forward_alone(cuda_device, name):
-    for case in cuda_cases(name):
-        sweep.check_values(case, F32, device="cuda")
-        with pytest.raises(NotImplementedError, match=r"has no cuda kernel yet: move its operands with \.to\('cpu'\)"):
-            sweep.gradients(case, case.cast(F32), [0], "cuda")
-
-
-def test_cuda_keeps_its_device(cuda_device):
-    for name in ON_CUDA:
-        case = cuda_cases(name)[0]
-        for out in sweep.call(op(name), sweep.tensors(case.cast(F32), "cuda"), case.attributes, "cuda"):
-            assert name == "to_copy" or str(out.device) == "cuda:0"
-
-
-# ---------------------------------------------------------------------------------------------------- a new op
-def test_an_op_needs_its_declaration_alone():
-    """Kernels of both devices and gradients of every order come from the scalar function."""
-
-    def smooth_step(x, width):
-        """0 below 0, 1 above `width`, a cubic between."""
-        t = x / width
-        if t <= 0:
-            return 0
-        return 1 if t >= 1 else t * t * (3 - 2 * t)
-
-    def reference(x, width):
-        t = np.clip(x / width, 0, 1)
-        return t * t * (3 - 2 * t)
-
-    made = ElementwiseOp(smooth_step, samples=(Uniform(away_from=(0.0,)), Uniform(2.5, 3.0)), reference=reference)
-    (case,) = sweep.cases(made)
-    sweep.check_values(case, F64)
-    sweep.check_gradients(case)
-    with installed(SimulatedRuntime(check=False)):
-        sweep.check_on_cuda(case)
-
-
-# ---------------------------------------------------------------------------------------------------- the checkers
-def wrong_elementwise():
-    def square(x):
-        """x * x."""
-        return x * x
-
-    made = ElementwiseOp(square, samples=Uniform(), reference=np.square)
-
-    @made.grad("x")
-    def _(g, x):
-        return g * (2.001 * x)
-
-    return made
-
-
-def kernel_square(**options):
-    def square(x):
-        """x * x."""
-
-    made = KernelOp(square, samples=[Sample((SHAPE,))], reference=np.square, **options)
-    made.kernel("cpu")(np.square)
-    return made
-
-
-def test_a_wrong_gradient_is_caught():
-    (case,) = sweep.cases(wrong_elementwise())
-    sweep.check_values(case, F64)
-    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
-        sweep.check_gradients(case)
-
-
-def test_a_wrong_second_gradient_is_caught():
-    made = kernel_square()
-
-    @made.grad("x")
-    def _(g, x):
-        return g * (2 * x.detach())
-
-    with pytest.raises(GradcheckError):
-        sweep.check_gradients(sweep.cases(made)[0])
-
-
-def test_a_fused_kernel_that_differs_from_the_rules_is_caught():
-    made = kernel_square()
-
-    @made.grad("x")
-    def _(g, x):
-        return g * (2 * x)
-
-    @made.fused_backward("cpu")
-    def _(g, x, needs):
-        return (g * (2 * x + 1e-9),)  # too little for finite differences
-
-    with pytest.raises(AssertionError, match="the kernel's, and the rules' gradient"):
-        sweep.check_gradients(sweep.cases(made)[0])
-
-
-def kernel_sum_and_product():
-    def sum_and_product(x, y):
-        """x + y and x * y."""
-
-    made = KernelOp(
-        sum_and_product, outputs=2, samples=[Sample((SHAPE, SHAPE))], reference=lambda x, y: (x + y, x * y)
-    )
-    made.kernel("cpu")(made.reference)
-
-    @made.grad("x", "y")
-    def _(g0, g1, x, y):
-        g0 = g1.new_zeros(g1.shape) if g0 is None else g0
-        g1 = g0.new_zeros(g0.shape) if g1 is None else g1
-        return g0 + g1 * y, g0 + g1 * x
-
-    return made
-
-
-def test_several_outputs_may_have_one_gradient_for_all_inputs_and_a_fused_one():
-    made = kernel_sum_and_product()
-    calls = []
-
-    @made.fused_backward("cpu")
-    def _(g0, g1, x, y, needs):
-        calls.append(needs)
-        g0, g1 = (0 if g is None else g for g in (g0, g1))
-        return (g0 + g1 * y if needs[0] else None, g0 + g1 * x if needs[1] else None)
-
-    sweep.check_gradients(sweep.cases(made)[0])
-    x = ng.ones(2, requires_grad=True)
-    (g,) = ng.autograd.grad(made(x, ng.full((2,), 3.0))[1].sum(), x)
-    assert g.tolist() == [3.0, 3.0]
-    assert calls[-1] == (True, False)
-
-
-def test_a_fused_kernel_of_several_outputs_names_their_gradients():
-    with pytest.raises(ValueError, match=r"must take \('g0', 'g1'\) first and needs last"):
-        kernel_sum_and_product().fused_backward("cpu")(lambda g, x, y, needs: (x, y))
-
-
-def test_a_wrong_value_a_wrong_dtype_and_a_written_input_are_caught():
-    def right(x):
-        return np.square(x)
-
-    def wrong_value(x):
-        return np.square(x) * (1 + 1e-12)
-
-    def wrong_dtype(x):
-        return np.square(x).astype(F32)
-
-    def writes(x):
-        result = np.square(x)
-        x[...] = 0
-        return result
-
-    for kernel in (right, wrong_value, wrong_dtype, writes):
-        made = kernel_square()
-        made.kernels["cpu"] = kernel
-        if kernel is right:
-            sweep.check_values(sweep.cases(made)[0], F64)
-            continue
-        with pytest.raises(AssertionError):
-            sweep.check_values(sweep.cases(made)[0], F64)
-
-
-class BrokenRuntime(SimulatedRuntime):
-    """Replaces a piece of the kernels' texts."""
-
-    def __init__(self, old: str, new: str) -> None:
-        super().__init__(check=False)
-        self.old, self.new = old, new
-        self.edits = 0
-
-    def kernel(self, source, signature):
-        self.edits += source.count(self.old)
-        return super().kernel(source.replace(self.old, self.new), signature)
-
-
-def fails_on_cuda(name: str, old: str, new: str) -> bool:
-    with installed(BrokenRuntime(old, new)) as runtime:
-        try:
-            for case in cuda_cases(name):
-                sweep.check_on_cuda(case)
-        except (AssertionError, simt.SimulationError, TypeError):
-            return runtime.edits > 0
-    return False
-
-
-@pytest.mark.parametrize("name", ELEMENTWISE)
-def test_a_wrong_elementwise_cuda_kernel_is_caught(name):
-    assert fails_on_cuda(name, " = _function(", " = 1 - _function(")
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
-    [
-        ("add", "input + other", "input - other"),
-        ("mul", "while i < n", "while i < n - 1"),
-        ("mul", "g * other", "g + other"),
-        ("sigmoid", "_T(1.0) - out", "_T(1.0) + out"),
-        ("transpose", "x0_strides[1]", "x0_strides[0]"),
-        ("sum", "column < stop", "column + 1 < stop"),
-        ("sum.dim", "row * row_stride", "row * column_stride"),
-        ("mm", "range(TILE)", "range(TILE - 1)"),
-        ("bmm", "b_tile[k, x]", "b_tile[x, k]"),
-    ],
-)
-def test_a_broken_cuda_kernel_is_caught(name, old, new):
-    assert fails_on_cuda(name, old, new)

@@ -25,6 +25,7 @@ class SavePlan:
     """What nodes of an op with kernels of its own keep, for one choice of inputs that need gradients.
 
     Each list pairs a name that a gradient reads with the number of the input, output or attribute it stands for.
+    `reads_place` says that it reads of an input more than its layout: where it begins, its dtype, its device.
     """
 
     def __init__(self, op: Op, mask: int) -> None:
@@ -51,6 +52,7 @@ class SavePlan:
                 self.metas.append((name, op.inputs.index(name.removesuffix("_meta"))))
             else:
                 self.outputs.append((name, int(name.removeprefix("out") or 0)))
+        self.reads_place = bool(self.offsets or self.metas)
 
 
 def _read_names(op: Op, mask: int) -> list[str]:

@@ -11,6 +11,7 @@ from ..dispatch import dispatch
 from ..kernels import views
 from ..operands import broadcast_shapes as _broadcast_two
 from ..size import Size
+from ..viewing import gives_view
 from .checks import check_tensor
 from .dims import as_sizes, wrap_dim
 from .shaping import expand, permute, reshape, transpose, unsqueeze, view
@@ -81,12 +82,14 @@ def _conjugate_transpose(input: Any, name: str, deprecated: str) -> Any:
 
 def T(input: Any) -> Any:
     """Dimensions in reverse order; PyTorch deprecates it for any number of dimensions but two."""
-    rank = input.dim()
+    rank = len(input._array.shape)
+    if rank == 2:
+        return permute(input, 1, 0)
     if not rank:
         warnings.warn(
             "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3
         )
-    elif rank != 2:
+    else:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
             "an error in a future release. Consider `x.mT` to transpose batches of matrices or "
@@ -124,13 +127,14 @@ def H(input: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- diagonal, windows
+@gives_view
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The diagonal of two dimensions, as the last dimension of a view; `offset` above 0 means to the right of it."""
     check_tensor("diagonal", input)
     first, second = wrap_dim(dim1, input.dim()), wrap_dim(dim2, input.dim())
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return dispatch(views.diagonal, (input,), (offset, first, second))
+    return views.diagonal, (offset, first, second)
 
 
 def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -138,6 +142,7 @@ def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) 
     return diagonal(A, offset, dim1, dim2)
 
 
+@gives_view
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Windows of `size` items along a dimension, one every `step` items, as a view; their items are the last dimension."""
     d = wrap_dim(dimension, input.dim())
@@ -148,7 +153,7 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {extent} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return dispatch(views.unfold, (input,), (d, size, step))
+    return views.unfold, (d, size, step)
 
 
 # ---------------------------------------------------------------------------------------------------- joining, splitting

@@ -13,12 +13,15 @@ from typing import Any
 from .. import interop
 from ..autograd.inplace import shows_items_twice
 from ..autograd.variable import CLASSES, describe
+from ..autograd.watch import watching
 from ..dispatch import dispatch
 from ..kernels import indexing as kernels
 from ..kernels import movement, views
+from ..kernels.array import Array
 from ..kernels.indexing import indexed_shape
 from ..operands import broadcast_shapes
-from ..viewing import is_unrecorded, row
+from ..plans import Plans
+from ..viewing import by_plan, row, several_steps
 from .shaping import expanded_size, view
 
 _ZERO_DIM = (
@@ -38,23 +41,56 @@ _BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype 
 
 
 # ---------------------------------------------------------------------------------------------------- x[...]
+_views = Plans()
+
+
 def get(input: Any, index: Any) -> Any:
     """`input[index]`: a view for ints, slices, None and Ellipsis, else a copy."""
     if index.__class__ is int:
-        return _select(input, 0, index, 0)
-    if index.__class__ is slice and (index.step is None or (index.step.__class__ is int and index.step > 0)):
-        return _slice(input, 0, index, always=True)
+        return row(input, _in_range(index, 0, 0, input._array.shape))
+    array, key = input._array, _key_of(index)
+    if key is not None and array.__class__ is Array:
+        key = array.shape, array.strides, key
+        plan = _views.get(key)
+        if plan is not None and not watching:
+            return by_plan(input, plan, plan.shift, plan.attributes)
     if index.__class__ in CLASSES and index.dim() and input.dim() and index.dtype.name == "int64":
         return dispatch(kernels.index, (input, index), ((0,),))
     found = _Indexed(input)
-    found.apply(_as_tuple(index))
+    if index.__class__ is slice and (index.step is None or (index.step.__class__ is int and index.step > 0)):
+        found.cut(0, index, always=True)
+    else:
+        found.apply(_as_tuple(index))
+    if not found.tensors and not found.reversed:
+        if not found.steps:
+            found.see(views.alias)
+        if key is not None and array.__class__ is Array:
+            _views.keep(key, several_steps(array, found.steps))
+        return found.view
     result = found.view
     for dim in found.reversed:
         result = _flip(result, dim)
-    if found.tensors:
-        dims, positions = found.positions()
-        return dispatch(kernels.index, (result, positions), (dims,))
-    return result if result is not input else dispatch(views.alias, (input,))
+    if not found.tensors:
+        return result
+    dims, positions = found.positions()
+    return dispatch(kernels.index, (result, positions), (dims,))
+
+
+def _key_of(index: Any) -> tuple[Any, ...] | None:
+    """An index of ints, slices of ints, None and Ellipsis as something that can be looked up; None for any other."""
+    key: list[Any] = []
+    for item in index if index.__class__ is tuple else (index,):
+        if item.__class__ is int or item is None or item is Ellipsis:
+            key.append(item)
+        elif item.__class__ is slice:
+            bounds = item.start, item.stop, item.step
+            for x in bounds:
+                if x is not None and x.__class__ is not int:
+                    return None
+            key.append(bounds)
+        else:
+            return None
+    return tuple(key)
 
 
 def put(input: Any, index: Any, value: Any) -> None:
@@ -127,13 +163,20 @@ class _Indexed:
         view: the tensor seen through its ints, slices and None.
         tensors: index tensors, by the first of the view's dimensions that each stands for (a mask may stand for several).
         reversed: dimensions of the view whose slice runs backwards: the view runs forwards.
+        steps: the view ops that made the view, with their attributes.
     """
 
     def __init__(self, input: Any) -> None:
         self.input = input
         self.view = input
+        self.steps: list[tuple[Any, tuple[Any, ...]]] = []
         self.tensors: dict[int, Any] = {}
         self.reversed: list[int] = []
+
+    def see(self, op: Any, *attributes: Any) -> None:
+        """Put a view op on top of the view."""
+        self.view = dispatch(op, (self.view,), attributes)
+        self.steps.append((op, attributes))
 
     def apply(self, items: Sequence[Any]) -> None:
         """Apply the items of an index from left to right. Raises IndexError with PyTorch's texts."""
@@ -149,29 +192,37 @@ class _Indexed:
         dim = 0
         for position, item in enumerate(items):
             if item is None:
-                self.view = dispatch(views.unsqueeze, (self.view,), (dim,))
+                self.see(views.unsqueeze, dim)
                 dim += 1
             elif item is Ellipsis:
                 dim += rank - used
             elif isinstance(item, slice):
-                self._slice(dim, item)
+                self.cut(dim, item)
                 dim += 1
             elif item.__class__ in CLASSES or isinstance(item, bool) or _is_sequence(item):
                 dim = self._tensor(dim, position, item)
             else:
-                self.view = _select(self.view, dim, _as_int(item), position)
+                self._select(dim, _as_int(item), position)
 
-    def _slice(self, dim: int, item: slice) -> None:
-        step = 1 if item.step is None else _as_slice_index(item.step)
-        if step >= 0:
-            self.view = _slice(self.view, dim, item)
+    def cut(self, dim: int, item: slice, always: bool = False) -> None:
+        """Apply a slice; one of everything is no view op, unless `always`."""
+        shape = self.view._array.shape
+        if not shape:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        start, stop, step = _as_slice_index(item.start), _as_slice_index(item.stop), _as_slice_index(item.step)
+        if step == 0:
+            raise ValueError("slice step cannot be zero")
+        run = range(*slice(start, stop, step).indices(shape[dim]))
+        if run.step > 0:
+            if always or item.start or (run.start, run.stop, run.step) != (0, shape[dim], 1):
+                self.see(views.slice_, dim, run.start, max(run.start, run.stop), run.step)
             return
-        run = range(*slice(*map(_as_slice_index, (item.start, item.stop, step))).indices(self.view._array.shape[dim]))
-        forwards = run[::-1]
-        start = forwards.start if len(run) else 0
-        stop = start + (len(run) - 1) * -step + 1 if len(run) else 0
-        self.view = dispatch(views.slice_, (self.view,), (dim, start, stop, -step))
+        first = run[-1] if run else 0
+        self.see(views.slice_, dim, first, run[0] + 1 if run else first, -run.step)
         self.reversed.append(dim)
+
+    def _select(self, dim: int, index: int, position: int) -> None:
+        self.see(views.select, dim, _in_range(index, dim, position, self.view._array.shape))
 
     def _tensor(self, dim: int, position: int, item: Any) -> int:
         """Note an index tensor at `dim` (a 0-d one is an int or a bool); the dimension after it."""
@@ -184,14 +235,14 @@ class _Indexed:
         if not tensor.dim() and kind in "iub":
             if tensor.dtype.name in ("bool", "uint8"):
                 return self._bool(dim, bool(tensor.item()))
-            self.view = _select(self.view, dim, tensor.item(), position)
+            self._select(dim, tensor.item(), position)
             return dim
         self.tensors[dim] = tensor
         return dim + (tensor.dim() if tensor.dtype.name in ("bool", "uint8") else 1)
 
     def _bool(self, dim: int, value: bool) -> int:
         """A single bool: a new dimension of extent 1, or of 0."""
-        self.view = dispatch(views.unsqueeze, (self.view,), (dim,))
+        self.see(views.unsqueeze, dim)
         self.tensors[dim] = dispatch(movement.full, (), ((int(value),), 0, "int64", self.input._device))
         return dim + 1
 
@@ -310,28 +361,14 @@ def _type_name(value: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------- steps
-def _slice(x: Any, dim: int, item: slice, always: bool = False) -> Any:
-    if not x._array.shape:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    extent = x._array.shape[dim]
-    step = 1 if item.step is None else _as_slice_index(item.step)
-    if step == 0:
-        raise ValueError("slice step cannot be zero")
-    start, end, step = slice(_as_slice_index(item.start), _as_slice_index(item.stop), step).indices(extent)
-    if (start, end, step) == (0, extent, 1) and not always and not item.start:
-        return x
-    return dispatch(views.slice_, (x,), (dim, start, max(start, end), step))
-
-
-def _select(x: Any, dim: int, index: int, position: int) -> Any:
-    shape = x._array.shape
+def _in_range(index: int, dim: int, position: int, shape: tuple[int, ...]) -> int:
+    """An index of a dimension, counted from its beginning. Raises IndexError, with PyTorch's text, beyond its extent."""
     if not shape:
         raise IndexError(_ZERO_DIM)
     extent = shape[dim]
     if not -extent <= index < extent:
         raise IndexError(f"index {index} is out of bounds for dimension {position} with size {extent}")
-    index = index + extent if index < 0 else index
-    return row(x, index) if not dim and is_unrecorded(x) else dispatch(views.select, (x,), (dim, index))
+    return index + extent if index < 0 else index
 
 
 def _flip(x: Any, dim: int) -> Any:

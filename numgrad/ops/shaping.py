@@ -17,9 +17,11 @@ from ..kernels.views import view_strides
 from ..memory_format import contiguous_format
 from ..operands import MIXED, Foreign
 from ..out import write_out
+from ..viewing import gives_view
 from .dims import as_sizes, infer_size, wrap_dim, wrap_dims
 
 
+@gives_view
 def view(input: Any, *size: Any, dtype: Any = None, **named: Any) -> Any:
     """The same items under another shape, sharing memory. One size may be -1.
 
@@ -29,7 +31,7 @@ def view(input: Any, *size: Any, dtype: Any = None, **named: Any) -> Any:
     if dtype is not None or (len(size) == 1 and isinstance(size[0], _dtype)):
         return view_as_dtype(input, size[0] if dtype is None else dtype)
     array = input._array
-    return dispatch(views.view, (input,), (infer_size(as_sizes(size, "view"), array.size),))
+    return views.view, (infer_size(as_sizes(size, "view"), array.size),)
 
 
 def named_sizes(name: str, sizes: tuple[Any, ...], named: dict[str, Any], argument: str) -> tuple[Any, ...]:
@@ -71,16 +73,21 @@ def view_as_dtype(input: Any, wanted: Any) -> Any:
     return wrap(array.view(shape, strides, offset, new.numpy), input._device)
 
 
+@gives_view
 def reshape(input: Any, *shape: Any, **named: Any) -> Any:
     """The same items under another shape: a view where the layout allows it, else a copy."""
     shape = named_sizes("reshape", shape, named, "shape")
+    return _reshaped(input, infer_size(as_sizes(shape, "reshape", "shape"), input._array.size))
+
+
+def _reshaped(input: Any, size: tuple[int, ...]) -> Any:
+    """The view op for another shape, with its attributes, or a copy."""
     array = input._array
-    size = infer_size(as_sizes(shape, "reshape", "shape"), array.size)
     if array.is_contiguous():
-        return dispatch(views.view, (input,), (size,))
+        return views.view, (size,)
     if view_strides(array.shape, array.strides, size) is None:
         return fresh_view(views.unsafe_view, input.clone(memory_format=contiguous_format), size)
-    return dispatch(views.reshape_alias, (input,), (size,))
+    return views.reshape_alias, (size,)
 
 
 def fresh_view(op: Any, input: Any, attribute: Any) -> Any:
@@ -90,19 +97,22 @@ def fresh_view(op: Any, input: Any, attribute: Any) -> Any:
     return result
 
 
+@gives_view
 def t(input: Any) -> Any:
     """Transpose of a matrix, as a view. Raises RuntimeError for more than two dimensions."""
     if input.dim() > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
-    return dispatch(views.t, (input,))
+    return views.t, ()
 
 
+@gives_view
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged, as a view."""
     rank = input.dim()
-    return dispatch(views.transpose, (input,), (wrap_dim(dim0, rank), wrap_dim(dim1, rank)))
+    return views.transpose, (wrap_dim(dim0, rank), wrap_dim(dim1, rank))
 
 
+@gives_view
 def permute(input: Any, *dims: Any, **named: Any) -> Any:
     """Dimensions in another order, as a view."""
     dims = named_sizes("permute", dims, named, "dims")
@@ -116,30 +126,33 @@ def permute(input: Any, *dims: Any, **named: Any) -> Any:
     wrapped = tuple(wrap_dim(d, rank) for d in order)
     if len(set(wrapped)) != rank:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return dispatch(views.permute, (input,), (wrapped,))
+    return views.permute, (wrapped,)
 
 
+@gives_view
 def squeeze(input: Any, dim: Any = None) -> Any:
     """Without dimensions of extent 1: all, or those named."""
     if dim is None:
-        return dispatch(views.squeeze, (input,))
+        return views.squeeze, ()
     if isinstance(dim, (tuple, list)):
-        return dispatch(views.squeeze_dims, (input,), (wrap_dims(dim, input.dim()),))
-    return dispatch(views.squeeze_dim, (input,), (wrap_dim(dim, input.dim()),))
+        return views.squeeze_dims, (wrap_dims(dim, input.dim()),)
+    return views.squeeze_dim, (wrap_dim(dim, input.dim()),)
 
 
+@gives_view
 def unsqueeze(input: Any, dim: int) -> Any:
     """With a new dimension of extent 1 at `dim`."""
     if not hasattr(dim, "__index__"):
         raise TypeError(f"unsqueeze(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
-    return dispatch(views.unsqueeze, (input,), (wrap_dim(dim, input.dim() + 1),))
+    return views.unsqueeze, (wrap_dim(dim, input.dim() + 1),)
 
 
+@gives_view
 def expand(input: Any, *sizes: Any, implicit: bool = False, **named: Any) -> Any:
     """Dimensions of extent 1 repeated to `sizes`, as a view; -1 keeps an extent. `implicit` has no effect."""
     sizes = named_sizes("expand", sizes, named, "size")
     size = expanded_size(input, as_sizes(sizes, "expand"))
-    return dispatch(views.expand, (input,), (size,))
+    return views.expand, (size,)
 
 
 def expanded_size(input: Any, size: tuple[int, ...]) -> tuple[int, ...]:
@@ -172,11 +185,12 @@ def _tensor_text(input: Any) -> str:
     return f"torch.{input.dtype.tensor_name}{{{list(input.shape)}}}"
 
 
+@gives_view
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions from `start_dim` to `end_dim` joined into one."""
     rank = input.dim()
     if not rank:
-        return reshape(input, 1)
+        return _reshaped(input, (1,))
     start, end = wrap_dim(start_dim, rank), wrap_dim(end_dim, rank)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -186,9 +200,10 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     joined = 1
     for n in shape[start : end + 1]:
         joined *= n
-    return reshape(input, (*shape[:start], joined, *shape[end + 1 :]))
+    return _reshaped(input, (*shape[:start], joined, *shape[end + 1 :]))
 
 
+@gives_view
 def select(input: Any, dim: int, index: int) -> Any:
     """The slice at `index` of a dimension, without that dimension, as a view."""
     rank = input.dim()
@@ -200,9 +215,10 @@ def select(input: Any, dim: int, index: int) -> Any:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input._array.shape)} at dimension {d}"
         )
-    return dispatch(views.select, (input,), (d, index + extent if index < 0 else index))
+    return views.select, (d, index + extent if index < 0 else index)
 
 
+@gives_view
 def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """`length` items of a dimension from `start`, as a view."""
     if not input.dim():
@@ -218,7 +234,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     first = start + extent if start < 0 else start
     if first + length > extent:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({extent}).")
-    return dispatch(views.slice_, (input,), (d, first, first + length, 1))
+    return views.slice_, (d, first, first + length, 1)
 
 
 def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
