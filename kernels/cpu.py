@@ -122,9 +122,9 @@ def dialect(dtype: str) -> scalar_ir.Dialect:
 
     functions = dict(_ROUNDINGS) if dtype in _REAL else {}
     if dtype in _REAL and not config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it at run time
-        functions |= {
-            f"near_{name}" if name in vector_math.LIMITED else name: f"_{name}" for name in vector_math.MODULES
-        }
+        limited = vector_math.LIMITED
+        functions |= {name: f"_{name}" for name in vector_math.MODULES if name not in limited.values()}
+        functions |= {f"near_{primitive}": f"_{name}" for primitive, name in limited.items()}
     return scalar_ir.Dialect("cpu", "@_jit", "_T", functions, _KERNEL_NAMES)
 
 
@@ -166,16 +166,16 @@ def operand_dtype(kind: str, dtype: np.dtype) -> np.dtype:
 class Spelled:
     """A scalar function as text, and the loop over items that computes it.
 
-    A function with sin, cos or tan is there twice, with the vector math's and with the C library's, and a third one
-    tells for which items the C library's are needed. Not so if it has a loop: LLVM would not vectorise that, and the
-    guard would run the loop a second time.
+    A function with sin, cos, tan, `%` or `//` of reals is there twice, with the vector math's and with the C library's,
+    and a third one tells for which items the C library's are needed. Not so if it has a loop: LLVM would not vectorise
+    that, and the guard would run the loop a second time.
 
     What an item becomes depends on that item alone: the C library's last digits are not those of the vector math.
     """
 
     def __init__(self, function: scalar_ir.Function, dtype: str) -> None:
         parts = [function]
-        limited = vector_math.LIMITED
+        limited = frozenset(vector_math.LIMITED)
         if dtype in _REAL and guards.uses(function, limited) and not guards.uses(function, ("loop", "for")):
             near = guards.respelled(function, {name: f"near_{name}" for name in sorted(limited)})
             parts = [near, function, guards.beyond(function, limited, vector_math.LIMITS[dtype])]

@@ -1,8 +1,9 @@
 """Guards: where a scalar function may be computed by primitives that are right for a limited range of arguments only.
 
-The vector math's sin, cos and tan are accurate up to some argument; beyond, the C library's must do. A guard is a scalar
-function of the same parameters that tells, for one item, whether an argument goes beyond. A kernel asks it about a block
-of items before it computes them, so that the rare block takes another loop, and an output may be an input's memory.
+The vector math's sin, cos and tan are accurate up to some argument, its `%` and `//` of reals up to some quotient; beyond,
+the C library's must do. A guard is a scalar function of the same parameters that tells, for one item, whether an argument
+goes beyond. A kernel asks it about a block of items before it computes them, so that the rare block takes another loop, and
+an output may be an input's memory.
 The guard computes only what those arguments depend on: for `g * cos(x)` it is one comparison.
 
 >>> import math
@@ -22,12 +23,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from .scalar_function import CONTROL, Function, Names, Statement, callees, narrowed, pruned, variables, walk
+from .scalar_function import (
+    CONTROL,
+    Function,
+    Names,
+    Statement,
+    callees,
+    join,
+    literal_kind,
+    narrowed,
+    pruned,
+    variable_kinds,
+    variables,
+    walk,
+)
+
+_DIVISIONS = frozenset({"%", "//"})  # of integers they are other operations, and right for all
 
 
 def uses(function: Function, primitives: Collection[str]) -> bool:
     """Whether a function, or one that it calls, uses any of the primitives."""
-    return any(s.op in primitives for s in walk(function.body)) or any(uses(f, primitives) for f in callees(function))
+    return any(_is_meant(s, function, primitives) for s in walk(function.body)) or any(
+        uses(f, primitives) for f in callees(function)
+    )
+
+
+def _is_meant(statement: Statement, function: Function, primitives: Collection[str]) -> bool:
+    """Whether a statement of a function is one of the primitives: a division is, if it is one of reals."""
+    if statement.op not in primitives:
+        return False
+    if statement.op not in _DIVISIONS:
+        return True
+    kinds = variable_kinds(function)
+    return join(kinds[arg] if isinstance(arg, str) else literal_kind(arg) for arg in statement.args) == "real"
 
 
 def beyond(function: Function, primitives: frozenset[str], limit: float) -> Function:
@@ -64,10 +92,8 @@ class _Flagging:
 
     def statement(self, statement: Statement) -> list[Statement]:
         op, targets, args, line = statement.op, statement.targets, statement.args, statement.line
-        if op in self.primitives:  # before the statement: it may overwrite its own argument
-            size, found = self.names("t"), self.names("t")
-            compared = [Statement("abs", (size,), args, line), Statement(">", (found,), (size, self.limit), line)]
-            return [*compared, self.noted(found, line), statement]
+        if _is_meant(statement, self.function, self.primitives):  # before it: it may overwrite its own argument
+            return [*self.compared(statement), statement]
         if statement.callee is not None and uses(statement.callee, self.primitives):
             found = self.names("t")
             callee = _flagged(statement.callee, self.primitives, self.limit)
@@ -77,6 +103,18 @@ class _Flagging:
         if op in CONTROL:
             return [Statement(op, targets, args, line, self.block(statement.body), self.block(statement.orelse))]
         return [statement]
+
+    def compared(self, statement: Statement) -> list[Statement]:
+        """What notes whether the argument, or the quotient of two, exceeds the limit."""
+        args, line, names = statement.args, statement.line, self.names
+        divided = []
+        if statement.op in _DIVISIONS:
+            quotient = names("t")
+            divided = [Statement("/", (quotient,), args, line)]
+            args = (quotient,)
+        size, found = names("t"), names("t")
+        sized = [Statement("abs", (size,), args, line), Statement(">", (found,), (size, self.limit), line)]
+        return [*divided, *sized, self.noted(found, line)]
 
     def noted(self, found: str, line: int) -> Statement:
         return Statement("|", (self.flag,), (self.flag, found), line)
@@ -88,7 +126,7 @@ def respelled(function: Function, primitives: Mapping[str, str]) -> Function:
     def block(body: Sequence[Statement]) -> list[Statement]:
         return [
             Statement(
-                primitives.get(s.op, s.op),
+                primitives[s.op] if _is_meant(s, function, primitives) else s.op,
                 s.targets,
                 s.args,
                 s.line,

@@ -215,6 +215,8 @@ div_trunc = _quotient("div.trunc", "div_trunc_cpu", _div_trunc, _trunc_divide)
 def _c_remainder(a, b):
     """What is left of `a` by whole multiples of `b`, with the sign of `a`: C's fmod."""
     rest = abs(a) % abs(b)
+    if rest == abs(a):
+        return a  # -0.0, too
     return -rest if a < 0 else rest
 
 

@@ -14,7 +14,8 @@ They are for compiled code only: calling one from Python is an error.
 Each function has one body for float32 and float64, made by a factory for a `Format`. Errors stay within 2 ulp on the
 whole range (where a function says otherwise, in its docstring, within that), with subnormals as input and output,
 signed zeros, infinities and NaN, whether or not the machine fuses multiply-adds. Nothing is ever raised. sin, cos
-and tan are limited to arguments up to `LIMITS`; kernels/guards.py keeps generated kernels within them.
+and tan are limited to arguments up to `LIMITS`, the divisions with a whole quotient (which are Python's `%` and `//`) to
+such quotients; kernels/guards.py keeps generated kernels within them.
 
 They compile without fastmath except `contract`: no step here relies on a product being rounded before it is added.
 `reassoc` would undo the two-part ln 2, `nnan` and `ninf` would break the special values. LLVM keeps the flags with the
@@ -56,9 +57,12 @@ MODULES = {
     "gelu": "error_function",
     "lgamma": "gamma",
     "digamma": "gamma",
+    "remainder": "division",
+    "floor_divide": "division",
 }
 """Where each function is defined, as `<name>_float32` and `<name>_float64`: a kernel imports only those that it calls."""
 
-LIMITED = frozenset({"sin", "cos", "tan"})
+LIMITED = {"sin": "sin", "cos": "cos", "tan": "tan", "%": "remainder", "//": "floor_divide"}
+"""What is accurate for a limited range only: primitives of scalar functions, and the function here that computes each."""
 LIMITS = {"float32": 2.0**25, "float64": 2.0**23}
-"""The largest argument, in size, for which the functions in `LIMITED` are accurate; infinities and NaN do give NaN."""
+"""The largest argument, in size, of those functions; the largest quotient. Infinite and NaN arguments do give NaN."""

@@ -217,3 +217,16 @@ def negated_by(position: int) -> Any:
         return x(x, bits), codegen
 
     return negated
+
+
+def _multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        kind = args[0].type
+        fused = builder.module.declare_intrinsic("llvm.fma", [kind], ir.FunctionType(kind, [kind] * 3))
+        return builder.call(fused, args)
+
+    return a(a, b, c), codegen
+
+
+multiply_add: Any = intrinsic(_multiply_add)
+"""a * b + c, rounded once: where the machine has no such instruction, by the C library."""

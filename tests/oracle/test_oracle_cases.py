@@ -1,13 +1,15 @@
 """Small programs from every corner of autograd: what the last line gives, what is printed, raised and warned of, beside PyTorch.
 
-The numbers are those of a survey of PyTorch 2.13: A flags, B backward and grad, C writes and views, E hooks, F and N custom
-functions, J modes, K the graph, L dtypes, O and P what remained. Cases that stand in docs/differences.md are not here.
+The numbers are those of a survey of PyTorch 2.13: A flags, B backward and grad, C writes and views, D conversions, E hooks, F and
+N custom functions, G forward mode, H `functional` and `func`, I checks and checkpoints, J modes, K the graph, L threads and
+dtypes, M modules, O and P what remained. Those that stand in docs/differences.md are not here: E20, E36, I24, N2, P32.
 """
 
 import ast
 import contextlib
 import copy
 import io
+import pickle
 import re
 import threading
 import warnings
@@ -17,11 +19,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from side_by_side import leaf_of, neutral
+from side_by_side import OF_ITS_INSIDE, leaf_of, neutral
 
 import numgrad
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch.utils.checkpoint")
 
 CASES = r"""
 A1: torch.tensor([1,2], requires_grad=True)
@@ -288,15 +291,156 @@ P24: x=leaf(); y=x*2; x2=x.detach(); x2.mul_(3); y.sum().backward(); x.grad
 P27: a=leaf(); b=a; b=b*1; b+=1; (a, b)
 P29: x=leaf(); s=x.sum(); s.backward(gradient=None,retain_graph=None,create_graph=False,inputs=None); x.grad
 P30: x=leaf(); y=x*2; y.is_leaf, y.detach().is_leaf, y.data.is_leaf, y.clone().is_leaf, y.detach().requires_grad_().is_leaf
+D1: leaf().numpy()
+D2: (leaf()*2).numpy()
+D4: np.asarray(leaf()*1)
+D6: leaf().item()
+D10: bool(leaf())
+D11: bool(torch.ones(0))
+D22: iter(T(1.))
+D23: len(T(1.))
+F38: class F1(Function):⏎  @staticmethod⏎  def forward(ctx, x):⏎    return x*2⏎  @staticmethod⏎  def backward(ctx, *g):⏎    return g[0]*2⏎fgrad(lambda t:F1.apply(t).sum())(T([1.,2.]))
+F39: class G(Function):⏎  @staticmethod⏎  def forward(x): return x*2⏎  @staticmethod⏎  def setup_context(ctx,inputs,output): pass⏎  @staticmethod⏎  def backward(ctx,g): return g*2⏎vmap(G.apply)(torch.ones(3,2))
+F41: class F1(Function):⏎  @staticmethod⏎  def forward(ctx, x):⏎    return x*2⏎  @staticmethod⏎  def backward(ctx, *g):⏎    return g[0]*2⏎with fwAD.dual_level(): F1.apply(fwAD.make_dual(T([1.]),T([1.])))
+F42: class G(Function):⏎  @staticmethod⏎  def forward(ctx,x): return x*2⏎  @staticmethod⏎  def jvp(ctx,t): return t,t⏎with fwAD.dual_level(): G.apply(fwAD.make_dual(T([1.]),T([1.])))
+G1: fwAD.make_dual(T([1.]),T([1.]))
+G4: with fwAD.dual_level():⏎  with fwAD.dual_level(): pass
+G5: with fwAD.dual_level(): fwAD.make_dual(T([1.]),torch.ones(2))
+G12: with fwAD.dual_level(): d=fwAD.make_dual(T([2.]),T([1.])); fwAD.make_dual(d,T([1.]))
+G14: with fwAD.dual_level(): fwAD.make_dual(5.,T([1.]))
+H2: AF.jacobian(lambda x:5, T([1.,2.]))
+H3: AF.jacobian(lambda x:x*x, 5)
+H6: AF.jacobian(lambda x,y:x*2, (T([1.]),T([1.])), strict=True)
+H7: AF.jacobian(lambda x:x*x, T([1.,2.]), vectorize=True, strict=True)
+H11: AF.hessian(lambda x:x**3, T([1.,2.]))
+H12: AF.vjp(lambda x:x*x, T([1.,2.]))
+H15: AF.jvp(lambda x:x*x, T([1.,2.]))
+H18: AF.hvp(lambda x:x*x, T([1.,2.]), torch.ones(2))
+H20: fgrad(lambda x:x*x)(T([1.,2.]))
+H21: fgrad(lambda x:5.)(T(1.))
+H23: fgrad(lambda x:x*2, argnums=1)(T(1.))
+H24: fgrad(lambda x:(x*x).sum())(T([1,2]))
+H28: x=leaf(3.)⏎def f(t):⏎  (t*2).sum().backward(); return t.sum()⏎fgrad(f)(T([1.]))
+H29: fgrad(lambda t:(t.requires_grad_()*2).sum())(T([1.]))
+H31: vmap(lambda a:a)(5)
+H32: vmap(lambda a:a*2, in_dims=3)(torch.ones(2))
+H34: vmap(lambda a:a.item())(torch.ones(2))
+H35: vmap(lambda a:a*2 if a>0 else a)(torch.ones(2))
+H38: def f(a):⏎  b=torch.zeros(1); b.add_(a); return b⏎vmap(f)(torch.ones(2,1))
+H39: vmap(lambda a:'x')(torch.ones(2))
+H43: vmap(lambda a:a, out_dims=2)(torch.ones(2))
+H44: vmap(lambda a:a, in_dims=(0,0))(torch.ones(2))
+H47: jacrev(lambda x:5)(T([1.]))
+H48: vjp(lambda x:x*x, T([1.,2.]))[1](torch.ones(3))
+H52: jvp(lambda x:x*x,T([1.,2.]),torch.ones(2))
+I4: class B(Function):⏎  @staticmethod⏎  def forward(ctx,x): return x*2⏎  @staticmethod⏎  def backward(ctx,g): return g⏎torch.manual_seed(0); ag.gradcheck(B.apply,(torch.ones(2,dtype=torch.float64,requires_grad=True),))
+I6: ag.gradcheck(lambda x:x*x, (torch.ones(1,dtype=torch.float64).expand(3).requires_grad_(),))
+I11: ag.gradcheck(lambda x:x.detach(), (torch.rand(3,dtype=torch.float64,requires_grad=True),))
+I13: with ag.detect_anomaly(): x=T([0.],requires_grad=True); y=(x.sqrt()*0).sum(); y.backward()
+I20: n=[0]⏎def f(t):⏎  n[0]+=1; return (t*t*t) if n[0]==1 else (t*t)⏎x=leaf(); checkpoint(f,x,use_reentrant=False).sum().backward()
+I21: n=[0]⏎def f(t):⏎  n[0]+=1; return (t*t) if n[0]==1 else (t.double()*t.double())⏎x=leaf(); checkpoint(f,x,use_reentrant=False).sum().backward()
+K15: ag.graph.Node()
+L6: leaf().cuda()
+M1: torch.optim.SGD([leaf()*2],lr=.1)
+M2: torch.optim.SGD([],lr=.1)
+M4: torch.optim.SGD([leaf(),leaf()],lr=-1)
+M6: p=leaf(); torch.optim.SGD([{'params':[p]},{'params':[p]}],lr=.1)
+M9: m=nn.Module(); m.register_parameter('w',leaf())
+M10: m=nn.Module(); m.register_parameter('w',nn.Parameter(leaf())*1)
+M15: class M(nn.Module):⏎  def __init__(s): s.w=nn.Parameter(torch.ones(1))⏎M()
+M17: m=nn.Linear(2,2); m.load_state_dict({'weight':torch.ones(3,2),'bias':torch.ones(2)})
+M22: p=leaf(); torch.optim.LBFGS([p]).step()
+M23: p=leaf(); p.grad=T([float('nan'),1.]); nn.utils.clip_grad_norm_([p],1.,error_if_nonfinite=True)
+M25: torch.ones(2)+torch.ones(3)
+M26: torch.ones(2,3).t().view(6)
+M28: torch.ones(2)[5]
+M29: torch.ones(2).sum(3)
+M31: torch.cat([])
+M32: torch.stack([torch.ones(2),torch.ones(3)])
+M34: torch.dot(torch.ones(2),torch.ones(3))
+M35: torch.dot(torch.ones(2,2),torch.ones(2))
+M37: torch.ones(2,2).index_select(0,T([5]))
+M38: torch.ones(2,2).gather(0,T([[5]]))
+M40: torch.ones(2,2)[[5]]
+M41: nn.Linear(2,2)(torch.ones(2,dtype=torch.int64))
+M43: torch.tensor([[1.],[1.,2.]])
+M44: torch.ones(2).squeeze(5)
+M46: torch.zeros(2,2).transpose(0,3)
+M47: torch.ones(2,3).permute(0,0)
+M49: torch.bmm(torch.ones(2,2),torch.ones(2,2))
+M50: torch.ones(2).masked_fill(T([1.,0.]),0)
+D5: leaf().numpy(force=True)
+D8: float(leaf(3.))
+D13: d=copy.deepcopy(leaf()); (d.requires_grad,d.is_leaf)
+D14: x=leaf(); x.sum().backward(); d=copy.deepcopy(x); (d.grad, d.grad is x.grad)
+D16: p=pickle.loads(pickle.dumps(leaf()*2)); (p.requires_grad,p.is_leaf,p.grad_fn)
+D17: x=leaf(); x.sum().backward(); p=pickle.loads(pickle.dumps(x)); (p.requires_grad, p.grad)
+D19: torch.tensor(leaf())
+D20: torch.as_tensor(leaf()).requires_grad
+D24: leaf().tolist()
+D25: int(leaf(3.))
+D27: x=leaf(); x.clone().grad_fn.name(), x.to(torch.float64).grad_fn.name(), x.to(torch.float32) is x, x.contiguous() is x
+D28: x=leaf(); y=x.to(torch.int64); (y.requires_grad, y.grad_fn)
+D30: format(leaf(3.)[0], '.2f')
+D31: '%f' % leaf(3.)
+D33: x=leaf(); {x:1}[x], x==x
+D34: x=leaf(); x in [x]
+F37: class G(Function):⏎  @staticmethod⏎  def forward(x): return x*2⏎  @staticmethod⏎  def setup_context(ctx,inputs,output): ctx.save_for_backward(inputs[0])⏎  @staticmethod⏎  def backward(ctx,g): return g*2⏎x=leaf(); G.apply(x).sum().backward(); print(x.grad); fgrad(lambda t:G.apply(t).sum())(T([1.,2.]))
+F44: class G(Function):⏎  @staticmethod⏎  def forward(ctx,x): ctx.save_for_forward(x); return x*x⏎  @staticmethod⏎  def jvp(ctx,t): return 2*ctx.saved_tensors[0]*t⏎with fwAD.dual_level(): print(fwAD.unpack_dual(G.apply(fwAD.make_dual(T([3.]),T([1.])))))
+G7: with fwAD.dual_level(): fwAD.make_dual(T([1.]),T([1.],dtype=torch.float64))
+G8: with fwAD.dual_level(): print(fwAD.unpack_dual(T([1.])))
+G10: with fwAD.dual_level(): d=fwAD.make_dual(T([2.]),T([1.])); o=d*d⏎fwAD.unpack_dual(o)
+G11: with fwAD.dual_level(): d=fwAD.make_dual(T([2.]),T([1.])); d.add_(1); print(fwAD.unpack_dual(d)); e=d.detach(); print(fwAD.unpack_dual(e))
+G16: with torch.no_grad():⏎  with fwAD.dual_level(): o=fwAD.make_dual(T([2.]),T([1.]))*3; print(fwAD.unpack_dual(o))
+G17: with fwAD.dual_level():⏎  d=fwAD.make_dual(T([2.]),T([1.]))⏎  with fwAD.set_forward_grad_enabled(False) if hasattr(fwAD,'set_forward_grad_enabled') else fwAD._set_fwd_grad_enabled(False): o=d*3⏎  print(fwAD.unpack_dual(o))
+H5: AF.jacobian(lambda x:T([1.]), T([1.,2.]))
+H9: AF.jacobian(lambda x:x*x, T([1.,2.]), strategy='forward-mode', vectorize=True)
+H14: AF.vjp(lambda x:x*x, T([1.,2.]), torch.ones(2))
+H16: AF.jvp(lambda x:x*x, T([1.,2.]), torch.ones(2))
+H25: fgrad(lambda x:((x*x).sum(),x), has_aux=True)(T([1.,2.]))
+H27: fgrad(fgrad(lambda x:x**3))(T(2.))
+H41: vmap(lambda a:a.sum(), chunk_size=1)(torch.ones(2,2))
+H42: vmap(lambda a,b:a*b, in_dims=(0,None), out_dims=0)(torch.arange(3.),T(2.))
+H49: out,f=vjp(lambda x:x*x, T([1.,2.])); (out, f(torch.ones(2)), f(torch.ones(2)))
+H50: jvp(lambda x:x*x,(T([1.,2.]),),(torch.ones(2),))
+H54: out,f=torch.func.linearize(lambda x:x*x, T([1.,2.])); (out,f(torch.ones(2)))
+H55: m=nn.Linear(2,1); torch.func.functional_call(m,{'weight':torch.ones(1,2),'bias':torch.zeros(1)},(torch.ones(2),))
+H57: def f(x):⏎  with torch.no_grad(): return (x*x).sum()⏎fgrad(f)(T([1.,2.]))
+H58: g=[]⏎def f(x):⏎  g.append(x); return x.sum()⏎fgrad(f)(T([1.,2.])); g[0]+1
+H60: torch.func.grad_and_value(lambda x:(x*x).sum())(T([1.,2.]))
+I1: ag.gradcheck(lambda x:x*x, (torch.rand(3,dtype=torch.float64,requires_grad=True),))
+I8: ag.gradgradcheck(lambda x:x*x*x, (torch.rand(3,dtype=torch.float64,requires_grad=True),))
+I9: ag.gradcheck(lambda x:x*x, (torch.rand(2,dtype=torch.complex128,requires_grad=True),), check_forward_ad=True)
+I12: ag.gradcheck(lambda x:x.round(), (torch.rand(2,dtype=torch.float64,requires_grad=True),))
+I16: x=leaf(); checkpoint(lambda t:t*t, x).sum().backward(); x.grad
+I17: x=leaf(); checkpoint(lambda t:t*t, x, use_reentrant=False).sum().backward(); x.grad
+I23: from torch.utils.checkpoint import checkpoint_sequential⏎x=leaf(); checkpoint_sequential([lambda t:t*2,lambda t:t*3],2,x,use_reentrant=False).sum().backward(); x.grad
+I26: n=[0]⏎def f(t):⏎  n[0]+=1; return (t*t)⏎x=leaf(); y=checkpoint(f,x,use_reentrant=False); y.sum().backward(); n
+M5: p=leaf(); torch.optim.SGD([p,p],lr=.1)
+M8: torch.optim.SGD([T([1,2])],lr=.1)
+M13: p=nn.Parameter(torch.ones(2)); (repr(p), p.is_leaf, (p*2).__class__.__name__)
+M14: p=nn.Parameter(torch.ones(2),requires_grad=False); p.requires_grad
+M19: p=leaf(); o=torch.optim.SGD([p],lr=.5); (p*p).sum().backward(); o.step(); o.zero_grad(); (p, p.grad)
+M20: p=leaf(); o=torch.optim.SGD([p],lr=.5); (p*p).sum().backward(); o.zero_grad(set_to_none=False); p.grad
+O14: x=leaf(1.)⏎y=x⏎for i in range(100000): y=y*1.0⏎del y⏎'deleted without stack overflow'
+O62: x=leaf(); out=F.dropout(x,0.5,training=False); out is x
+O63: x=torch.rand(3,2,requires_grad=True); nn.BatchNorm1d(2)(x).sum().backward(); x.grad.abs().max()<1e-5
+P17: x=T([1.,2.],requires_grad=True,dtype=torch.float64); ag.gradcheck(lambda t:(t*t).sum(), x)
+P33: import torch.func as tf; tf.functionalize(lambda x: x.add_(1) if False else x.clone().add_(1))(T([1.]))
+I2: ag.gradcheck(lambda x:x*x, (T([.5,.25],requires_grad=True),), atol=1e-9)
 """
 
 
 def outcome(library: ModuleType, case: str) -> tuple[str, str, list[tuple[str, str]]]:
     """What a case prints, the repr of its last expression or its error, and its warnings."""
     code = re.sub(r"(from|import) torch\b", rf"\1 {library.__name__}", case.replace("⏎", "\n"))
+    func = library.func
     scope: dict[str, Any] = {
         "torch": library, "ag": library.autograd, "nn": library.nn, "F": library.nn.functional, "T": library.tensor,
-        "Function": library.autograd.Function, "leaf": leaf_of(library), "np": np, "copy": copy, "threading": threading,
+        "Function": library.autograd.Function, "fwAD": library.autograd.forward_ad, "AF": library.autograd.functional,
+        "checkpoint": library.utils.checkpoint.checkpoint, "fgrad": func.grad, "vmap": func.vmap, "vjp": func.vjp,
+        "jvp": func.jvp, "jacrev": func.jacrev, "jacfwd": func.jacfwd, "hessian": func.hessian,
+        "leaf": leaf_of(library), "np": np, "copy": copy, "threading": threading, "pickle": pickle,
     }  # fmt: skip
     program = ast.parse(code)
     last = ast.Expression(program.body.pop().value) if isinstance(program.body[-1], ast.Expr) else None
@@ -307,7 +451,8 @@ def outcome(library: ModuleType, case: str) -> tuple[str, str, list[tuple[str, s
             text = repr(None if last is None else eval(compile(last, "<case>", "eval"), scope))
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
-    return neutral(printed.getvalue()), neutral(text), [(w.category.__name__, neutral(str(w.message))) for w in caught]
+    told = [(w.category.__name__, neutral(str(w.message))) for w in caught]
+    return neutral(printed.getvalue()), neutral(text), [w for w in told if not w[1].startswith(OF_ITS_INSIDE)]
 
 
 @pytest.fixture(autouse=True)
