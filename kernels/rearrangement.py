@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 
 from .array import Shape
-from .prepared import of_places
+from .prepared import MOST_PLACES, Operand, Prepared, of_places
 from .registry import Sample, op
 from .views import diag_embed
 
@@ -139,6 +142,19 @@ def _(input: np.ndarray, diagonal: int) -> np.ndarray:
     return np.tril(input, diagonal)
 
 
+@tril.prepared
+def _(x: Operand, diagonal: int) -> Prepared | None:
+    return _prepared_triangle(np.tril, x, diagonal)
+
+
+def _prepared_triangle(triangle: Callable[..., np.ndarray], x: Operand, diagonal: int) -> Prepared | None:
+    """The items where the triangle is, zeros elsewhere."""
+    if math.prod(x.shape) > MOST_PLACES:
+        return None
+    kept, zero = triangle(np.ones(x.shape, bool), diagonal).reshape(-1), np.zeros((), x.dtype)
+    return Prepared(lambda items: np.where(kept, items, zero), (x,))
+
+
 @tril.grad("input")
 def _(g, diagonal):
     return tril(g, diagonal=diagonal)
@@ -152,6 +168,11 @@ def triu(input, *, diagonal):
 @triu.kernel("cpu")
 def _(input: np.ndarray, diagonal: int) -> np.ndarray:
     return np.triu(input, diagonal)
+
+
+@triu.prepared
+def _(x: Operand, diagonal: int) -> Prepared | None:
+    return _prepared_triangle(np.triu, x, diagonal)
 
 
 @triu.grad("input")
@@ -192,6 +213,21 @@ def _(input: np.ndarray) -> np.ndarray:
     if input.dtype.kind in "fc":  # in double precision
         return np.asarray(np.trace(input, dtype=np.result_type(input.dtype, np.float64)), input.dtype)
     return np.asarray(np.trace(input, dtype=np.int64))
+
+
+@trace.prepared
+def _(x: Operand) -> Prepared | None:
+    if x.dtype.kind == "c":
+        return None
+    total = np.dtype(np.float64 if x.dtype.kind == "f" else np.int64)
+    result = Operand((), x.dtype if x.dtype.kind == "f" else total)
+    rows, columns = x.shape
+
+    def run(items: np.ndarray) -> np.ndarray:
+        diagonal = items[: rows * columns : columns + 1][: min(rows, columns)]
+        return np.array([np.add.reduce(diagonal, dtype=total)], result.dtype)
+
+    return Prepared(run, (result,))
 
 
 @trace.grad("input")

@@ -24,7 +24,7 @@ from .kernels.array import Array, is_contiguous
 from .kernels.registry import run
 from .kernels.view_ops import SeveralViewsOp, ViewOp
 from .kernels.views import as_strided, select
-from .plans import Plans
+from .plans import Plans, are_ints
 
 
 class ViewPlan:
@@ -89,7 +89,7 @@ def gives_view(check: Callable[..., Any]) -> Callable[..., Any]:
         key = None
         if input.__class__ in CLASSES and not named:
             array = input._array
-            if array.__class__ is Array and _are_ints(args):
+            if array.__class__ is Array and are_ints(args):
                 key = array.shape, array.strides, args
                 plan = plans.get(key)
                 if plan is not None and not watching:
@@ -104,16 +104,6 @@ def gives_view(check: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return function
-
-
-def _are_ints(args: tuple[Any, ...]) -> bool:
-    """Whether arguments are ints, or one tuple of them. An equal float or bool is none: it may be an error."""
-    if len(args) == 1 and isinstance(args[0], tuple):
-        args = args[0]
-    for x in args:  # noqa: SIM110  (a generator takes three times as long)
-        if x.__class__ is not int:
-            return False
-    return True
 
 
 _rows = Plans()

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..autograd.variable import CLASSES
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..dtype import bfloat16, float16, float32
 from ..kernels import normalization as kernels
@@ -32,6 +33,17 @@ def layer_norm(
         >>> ng.layer_norm(ng.tensor([1.0, 3.0]), (2,))
         tensor([-1.0000,  1.0000])
     """
+    if weight is not None and bias is not None:
+        return _affine_layer_norm(input, normalized_shape, weight, bias, eps)
+    return native_layer_norm(input, normalized_shape, weight, bias, eps, _name="layer_norm")[0]
+
+
+@with_plans
+def _affine_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """`layer_norm` with both parameters."""
+    shape = _checked_shape("layer_norm", input, normalized_shape, weight, bias, eps)
+    if len(shape) == 1 and input.dtype is weight.dtype is bias.dtype:
+        return Call(kernels.layer_norm, (input, weight, bias), (float(eps),), lambda out, mean, rstd: out)
     return native_layer_norm(input, normalized_shape, weight, bias, eps, _name="layer_norm")[0]
 
 
