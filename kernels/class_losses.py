@@ -99,22 +99,19 @@ def _forward(
     return _reduced(totals, reduction, input.dtype)
 
 
-def _prepared(
-    x: Operand, target: Operand, weight: Operand | None, reduction: str, ignore_index: int
-) -> Prepared | None:
-    """`_forward` of contiguous operands."""
+def _prepared(x: Operand, target: Operand, reduction: str, ignore_index: int) -> Prepared | None:
+    """`_forward` of contiguous operands without weights."""
     shape = x.shape
     form = (shape[0], shape[1], math.prod(shape[2:])) if len(shape) > 1 else (1, shape[0], 1)
     wanted = shape[:1] + shape[2:] if len(shape) > 1 else ()
-    fits = target.shape == wanted and target.dtype == np.int64
-    if not fits or (weight is not None and (weight.shape != form[1:2] or weight.dtype != x.dtype)):
+    if target.shape != wanted or target.dtype != np.int64:
         return None
     positions = form[0], form[2]
     nothing, run_loop = np.empty(0, x.dtype), nll_items.compiled(x.dtype)
 
-    def run(items: np.ndarray, targets: np.ndarray, weights: np.ndarray = nothing) -> np.ndarray:
+    def run(items: np.ndarray, targets: np.ndarray) -> np.ndarray:
         losses, totals = np.empty(positions, x.dtype), np.empty(2)
-        found = run_loop(items.reshape(form), targets.reshape(positions), weights, losses, totals, ignore_index)
+        found = run_loop(items.reshape(form), targets.reshape(positions), nothing, losses, totals, ignore_index)
         if found >= 0:
             _raise_out_of_bounds(targets, found)
         return losses.reshape(-1) if reduction == "none" else _reduced(totals, reduction, x.dtype).reshape(1)
@@ -226,14 +223,8 @@ def _(input: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) 
     return _forward(input, target, None, reduction, ignore_index)
 
 
-@nll_loss.prepared
-@nll_loss2d.prepared
-def _(x: Operand, target: Operand, reduction: str, ignore_index: int) -> Prepared | None:
-    return _prepared(x, target, None, reduction, ignore_index)
-
-
-nll_loss_weight.prepared(_prepared)
-nll_loss2d_weight.prepared(_prepared)
+nll_loss.prepared(_prepared)
+nll_loss2d.prepared(_prepared)
 
 
 @nll_loss_weight.kernel("cpu")

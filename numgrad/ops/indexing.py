@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import interop
-from ..autograd.inplace import shows_items_twice
+from ..autograd.grad_mode import mode
+from ..autograd.inplace import check_counted, shows_items_twice
 from ..autograd.variable import CLASSES, describe
 from ..autograd.watch import watching
 from ..call_plans import Call, with_plans
@@ -19,6 +20,7 @@ from ..dispatch import dispatch
 from ..kernels import indexing as kernels
 from ..kernels import movement, views
 from ..kernels.array import Array
+from ..kernels.cpu import fill
 from ..kernels.indexing import indexed_shape
 from ..operands import broadcast_shapes
 from ..plans import Plans
@@ -102,6 +104,8 @@ def _key_of(index: Any) -> tuple[Any, ...] | None:
 def put(input: Any, index: Any, value: Any) -> None:
     """`input[index] = value`, of a tensor (broadcast, cast to the dtype unless index tensors are used) or a number."""
     if value.__class__ not in CLASSES:
+        if _fill(input, index, value):
+            return
         value = _scalar(input, value)
     if index is False:
         return
@@ -126,6 +130,24 @@ def put(input: Any, index: Any, value: Any) -> None:
     if trimmed != value._array.shape:
         value = view(value, trimmed)
     _index_put(target, found.tensors, dims, positions, value, False, target)
+
+
+def _fill(input: Any, index: Any, value: Any) -> bool:
+    """Write a number to a view of a contiguous tensor on the CPU that no graph knows; False where it is anything else."""
+    array, view = input._array, input._view
+    if array.flat is None or watching or (index.__class__ is not int and _key_of(index) is None):
+        return False
+    if mode.enabled and (input.requires_grad or (view is not None and view.base.requires_grad)):
+        return False
+    kind = array.dtype.kind
+    if not (kind == "f" and value.__class__ is float) and not (kind in "fi" and value.__class__ is int):
+        return False
+    input._check_number(value)
+    check_counted(input)
+    target = get(input, index)._array
+    fill(target, value)
+    target.storage.version += 1
+    return True
 
 
 def _scalar(input: Any, value: Any) -> Any:

@@ -72,7 +72,7 @@ def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction
         names = input.dtype.scalar_name, weight.dtype.scalar_name
         raise RuntimeError("expected scalar type {} but found {}".format(*names))
     op = class_losses.nll_loss2d_weight if rank == 4 else class_losses.nll_loss_weight
-    return Call(op, (input, target, weight), (reduction, ignore_index))
+    return Call(op, (input, target, weight), (reduction, ignore_index), kept=False)  # `check_constant` asks each time
 
 
 def _check_rows(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
