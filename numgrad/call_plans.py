@@ -63,10 +63,24 @@ class CallPlan:
             after them; [] where they are in order.
         run: the prepared call; see `Prepared`. None where the op prepares none.
         results: dtype, shape and strides of each result of the prepared call.
+        is_single: whether there is a prepared call, with one result, of this dtype, shape and strides.
         facts: what nodes keep besides arrays, by the inputs that need gradients.
     """
 
-    __slots__ = ("attributes", "constants", "facts", "finish", "op", "order", "results", "run")
+    __slots__ = (
+        "attributes",
+        "constants",
+        "dtype",
+        "facts",
+        "finish",
+        "is_single",
+        "op",
+        "order",
+        "results",
+        "run",
+        "shape",
+        "strides",
+    )
 
     def __init__(self, call: Call, order: list[int], operands: list[Operand]) -> None:
         self.op = call.op
@@ -77,17 +91,18 @@ class CallPlan:
         self.facts: dict[int, dict[str, Any]] = {}
         prepare = call.op.prepare
         made = None if prepare is None else prepare(*operands, *call.attributes)
-        self.run = None if made is None else made.run
+        self.run: Any = None if made is None else made.run
         results = () if made is None else made.results
         self.results = [(kind, shape, contiguous_strides(shape)) for shape, kind in results]
+        self.is_single = made is not None and call.op.outputs == 1
+        if self.is_single:
+            self.dtype, self.shape, self.strides = self.results[0]
 
     def arrays(self, tensors: list[Any], flats: list[Any]) -> list[Array]:
         """The results for the op's inputs, whose items are also given as 1-d ndarrays."""
         op = self.op
         if self.run is not None:
             found = self.run(*flats)
-            if op.outputs == 1:
-                return [dense_array(found, *self.results[0])]
             return [dense_array(flat, *facts) for flat, facts in zip(found, self.results, strict=True)]
         given = [x._array.ndarray for x in tensors]
         kernel = op.kernels["cpu"]
@@ -222,7 +237,13 @@ def _by_plan(plan: CallPlan, tensors: list[Any], flats: list[Any]) -> Any:
             recorded = True
         if x._device is not where:  # autodiff contexts that have to be merged
             return _run(Call(plan.op, tuple(tensors), plan.attributes, plan.finish))
-    found = plan.arrays(tensors, flats)
+    if plan.is_single:
+        array = dense_array(plan.run(*flats), plan.dtype, plan.shape, plan.strides)
+        if plan.finish is None and not (recorded and mode.enabled):
+            return wrap_new(array, where)
+        found = [array]
+    else:
+        found = plan.arrays(tensors, flats)
     if recorded and mode.enabled and plan.op.differentiable and where.context is not PLAIN:
         edges = [gradient_edge(x) for x in tensors]
         mask = 0

@@ -41,6 +41,10 @@ VIEWS = {  # of (4, 6)
     "new dimension": lambda x: x[..., None],
     "all of it": lambda x: x[...],
     "int and new dimension": lambda x: x[None, 2, None],
+    "unbind": lambda x: x.unbind(1)[2],
+    "split": lambda x: x.split(4, 1)[1],
+    "chunk": lambda x: x.chunk(3, -1)[0],
+    "split_with_sizes": lambda x: x.split([1, 5], 1)[1],
 }
 LAYOUTS = {
     "dense": lambda x: x,

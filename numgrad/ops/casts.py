@@ -12,6 +12,7 @@ from .. import dtype as dtypes
 from ..autograd.variable import CLASSES
 from ..call_plans import Call, with_plans
 from ..device import device as Device
+from ..dispatch import dispatch
 from ..kernels import movement
 from ..memory_format import has_strides, lay_out, wanted_strides
 
@@ -65,12 +66,15 @@ def _converted(self: Any, wanted: dtypes.dtype, where: Device, strides: Any) -> 
     """A copy in a dtype and on a device, with these strides or, for None, laid out as the tensor."""
     where.kernels()
     warn_discarded(self.dtype, wanted)
-    found = _copied(self, wanted.name, where.hardware)
+    attributes = wanted.name, where.hardware
+    moves = where.hardware != self._device.hardware
+    found = dispatch(movement.to_copy, (self,), attributes) if moves else _copied(self, *attributes)
     return found if strides is None else lay_out(found, strides)
 
 
 @with_plans
 def _copied(x: Any, dtype: str, hardware: str) -> Any:
+    """A copy on the same hardware."""
     return Call(movement.to_copy, (x,), (dtype, hardware))
 
 
