@@ -143,7 +143,8 @@ def _(x: Operand, dtype: str, device: str) -> Prepared | None:
     if device != cpu.DEVICE or "c" in (x.dtype.kind, wanted.kind):
         return None
     result = (Operand(x.shape, wanted),)
-    if np.can_cast(x.dtype, wanted) or wanted.kind == "b":  # nothing to warn of
+    from_integers = x.dtype.kind in "iub" and (wanted.kind in "iu" or wanted.itemsize > 2)
+    if np.can_cast(x.dtype, wanted) or wanted.kind == "b" or from_integers:  # nothing that NumPy would warn of
         return Prepared(lambda items: items.astype(wanted), result)
 
     def run(items: np.ndarray) -> np.ndarray:

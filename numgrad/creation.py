@@ -151,6 +151,8 @@ def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: 
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     dtype = x.dtype if dtype is None else dtype
     where = x._device if where is None else where
+    if x._array.flat is not None and memory_format is preserve_format:
+        return _filled(name, x._array.shape, value, dtype, where, requires_grad)
     if x._array.__class__ is not Array:
         from .autograd.batching import made_like
 

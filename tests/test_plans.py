@@ -384,6 +384,34 @@ def test_numbers_are_written_as_in_numpy(index):
                 assert_array_equal(x.numpy(), wanted)
 
 
+@pytest.mark.parametrize("index", [[3, -1, 3], [[0, 1]], ITEMS > 5, (ITEMS > 5)[:, 0]])
+def test_numbers_are_written_at_index_tensors_as_in_numpy(index):
+    for dtype, value in [("float32", 0.5), ("int64", -3), ("bool", True)]:
+        x, wanted = ng.tensor(ITEMS.astype(dtype)), ITEMS.astype(dtype)
+        for _ in range(2):
+            before = x._version
+            x[ng.tensor(index)] = value
+            wanted[index] = value
+            assert x._version == before + 1
+            assert_array_equal(x.numpy(), wanted)
+            assert_array_equal(x[ng.tensor(index)].numpy(), wanted[index])
+    with pytest.raises(IndexError, match="index 4 is out of bounds for dimension 0 with size 4"):
+        x[ng.tensor([0, 4])] = 1
+    with pytest.raises(IndexError, match="shape of the mask"):
+        x[ng.ones(6, 4, dtype=ng.bool)] = 1
+    positions = ng.tensor([1, 0])
+    with pytest.raises(RuntimeError, match="unsupported operation"):
+        positions[positions] = 5
+    y = ng.tensor(ITEMS, requires_grad=True)
+    z = y * 2
+    z[ng.tensor(index)] = 1.0
+    z.sum().backward()
+    wanted = np.full(ITEMS.shape, 2.0)
+    wanted[index] = 0
+    assert_array_equal(y.grad.numpy(), wanted)
+    assert z[ng.tensor(index)].requires_grad
+
+
 def test_numbers_are_written_where_that_is_recorded_or_forbidden():
     leaf = ng.zeros(3, requires_grad=True)
     leaf[0]
@@ -404,8 +432,11 @@ def test_numbers_are_written_where_that_is_recorded_or_forbidden():
         made[0] = 1.0
     with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
         made[0] = 2.0
-    with pytest.raises(RuntimeError, match="without overflow"):
-        ng.zeros(2, dtype=ng.uint8)[0] = 256
+    for dtype, number in [(ng.uint8, 256), (ng.int8, 128), (ng.float16, 1e6), (ng.float32, 1e39)]:
+        with pytest.raises(RuntimeError, match="without overflow"):
+            ng.zeros(2, dtype=dtype)[0] = number
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        ng.zeros(2)[0] = 1 << 63
     rows = ng.func.vmap(lambda row: _with_first(row, 9.0))(ng.zeros(2, 3))
     assert rows.tolist() == [[9, 0, 0], [9, 0, 0]]
 

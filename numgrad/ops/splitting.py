@@ -34,7 +34,6 @@ def rows(input: Any) -> Iterator[Any]:
     return viewing.rows(input) if viewing.is_unrecorded(input) else iter(unbind(input))
 
 
-@gives_view
 def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> Any:
     """Parts along a dimension, as views: of one extent (the last may be smaller), or of the extents of a list.
 
@@ -43,7 +42,11 @@ def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, spli
         >>> ng.arange(5).split(2)
         (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    size = split_size_or_sections if split_size is None else split_size
+    return _parts(tensor, split_size_or_sections if split_size is None else split_size, dim)
+
+
+@gives_view
+def _parts(tensor: Any, size: Any, dim: int) -> Any:
     if isinstance(size, float):
         raise TypeError("split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not float")
     if not hasattr(size, "__index__"):
