@@ -154,9 +154,7 @@ def _fill(input: Any, index: Any, value: Any) -> bool:
     if positions is None:
         if index.__class__ is not int and _key_of(index) is None:
             return False
-    elif positions is array or not _is_quick_index(array, positions):
-        return False
-    elif positions._storage is not None and positions._storage is array._storage:
+    elif not _is_quick_index(array, positions):
         return False
     kind = array.dtype.kind
     if not (kind == "f" and value.__class__ is float) and not (kind in "fi" and value.__class__ is int):
@@ -177,8 +175,8 @@ def _fill(input: Any, index: Any, value: Any) -> bool:
 
 
 def _is_quick_index(array: Array, positions: Array) -> bool:
-    """Whether a contiguous index is a mask of all items, or int64 positions of the first dimension."""
-    if positions.flat is None or not array.size:
+    """Whether an index is contiguous, in other memory, and a mask of all items or int64 positions of the first dimension."""
+    if positions.flat is None or not array.size or positions.storage is array.storage:
         return False
     if positions.dtype.kind == "b":
         return positions.shape == array.shape != ()
