@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .array import Shape
+from .blocks import as_bits
+from .cpu import SPLIT, loop
 from .prepared import of_places
 from .registry import Sample, op
 from .views import diag_embed
+
+_LEAST = 4096  # items below which NumPy reverses as fast
 
 
 # ---------------------------------------------------------------------------------------------------- flip, roll
@@ -20,9 +24,26 @@ def flip(input, *, dims):
     """Dimensions in reverse order, as a copy."""
 
 
+@loop
+def _reverse(x, out, start, stop):
+    size, last = np.uint64(x.shape[1]), np.uint64(x.shape[1] - 1)
+    for r in range(start, stop):
+        row, reversed_row = x[r], out[r]
+        for i in range(np.uint64(0), size):  # unsigned, so that `last - i` is not asked whether it counts from the end
+            reversed_row[i] = row[last - i]
+
+
 @flip.kernel("cpu")
 def _(input: np.ndarray, dims: Shape) -> np.ndarray:
-    return np.flip(input, dims).copy()
+    if input.size < _LEAST or input.itemsize > 8 or input.ndim - 1 not in dims:
+        return np.flip(input, dims).copy()
+    # NumPy moves rows as a whole, but reverses them item by item: the loop takes 0.4 of its time.
+    rows = np.ascontiguousarray(np.flip(input, tuple(d for d in dims if d != input.ndim - 1)))
+    out = np.empty_like(rows)
+    shape = -1, input.shape[-1]
+    reverse = _reverse if input.size < SPLIT else _reverse.in_units
+    reverse(as_bits(rows).reshape(shape), as_bits(out).reshape(shape), 0, rows.size // rows.shape[-1])
+    return out
 
 
 flip.prepared(of_places(np.flip))
@@ -134,9 +155,37 @@ def tril(input, *, diagonal):
     """Matrices with zeros above a diagonal."""
 
 
+@loop
+def _triangles(x, out, diagonal, lower, start, stop):
+    """Rows of matrices with zeros on one side of a diagonal, those from `start` to `stop` of all matrices in turn."""
+    height, width = x.shape[1], x.shape[2]
+    for row in range(start, stop):
+        b = row // height
+        i = row - b * height
+        edge = max(0, min(width, i + diagonal + 1 if lower else i + diagonal))
+        first, last = (0, edge) if lower else (edge, width)
+        for j in range(first):
+            out[b, i, j] = 0
+        for j in range(first, last):
+            out[b, i, j] = x[b, i, j]
+        for j in range(last, width):
+            out[b, i, j] = 0
+
+
+def _triangle(x: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
+    if x.itemsize > 8 or x.ndim < 2 or not x.size:
+        return np.tril(x, diagonal) if lower else np.triu(x, diagonal)
+    out = np.empty(x.shape, x.dtype)
+    matrices = -1, *x.shape[-2:]
+    operands = as_bits(np.ascontiguousarray(x)).reshape(matrices), as_bits(out).reshape(matrices)
+    triangles = _triangles if x.size < SPLIT else _triangles.in_units
+    triangles(*operands, diagonal, lower, 0, x.size // x.shape[-1])
+    return out
+
+
 @tril.kernel("cpu")
 def _(input: np.ndarray, diagonal: int) -> np.ndarray:
-    return np.tril(input, diagonal)
+    return _triangle(input, diagonal, True)
 
 
 @tril.grad("input")
@@ -151,7 +200,7 @@ def triu(input, *, diagonal):
 
 @triu.kernel("cpu")
 def _(input: np.ndarray, diagonal: int) -> np.ndarray:
-    return np.triu(input, diagonal)
+    return _triangle(input, diagonal, False)
 
 
 @triu.grad("input")
