@@ -8,6 +8,7 @@ import numpy as np
 
 from .array import Array, Shape
 from .backends import backend
+from .cpu import loop
 from .registry import Sample, op
 
 
@@ -21,9 +22,27 @@ def bincount(input, *, minlength):
     """How often each number from 0 on is among the items (int64)."""
 
 
+@loop
+def _count(x, counts):
+    for i in range(x.shape[0]):
+        counts[np.uint64(x[i])] += 1
+
+
 @bincount.kernel("cpu")
 def _(input: np.ndarray, minlength: int) -> np.ndarray:
-    return np.bincount(input, minlength=minlength).astype(np.int64, copy=False)
+    highest = -1
+    if input.size:
+        _check_counted(input)
+        highest = int(input.max())
+    counts = np.zeros(max(highest + 1, minlength), np.int64)
+    _count(np.ascontiguousarray(input, np.int64), counts)
+    return counts
+
+
+def _check_counted(input: np.ndarray) -> None:
+    """Raise RuntimeError, with PyTorch's text, for negative numbers."""
+    if input.size and input.min() < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
 
 
 @op(
@@ -38,6 +57,7 @@ def weighted_bincount(input, weights, *, minlength):
 
 @weighted_bincount.kernel("cpu")
 def _(input: np.ndarray, weights: np.ndarray, minlength: int) -> np.ndarray:
+    _check_counted(input)
     kept = weights.dtype if weights.dtype == np.float32 else np.float64
     return np.bincount(input, weights, minlength).astype(kept, copy=False)
 

@@ -570,6 +570,11 @@ def copy(source: Array, target: Array) -> None:
     """Copy items, broadcasting and casting. NumPy does it; a bool target is True where the source is not 0."""
     items = source.ndarray
     if target.dtype is source.dtype:
+        if source.flat is None and target.flat is not None and source.shape == target.shape:
+            from .transposition import copied_in_tiles
+
+            if copied_in_tiles(items, target.ndarray):
+                return
         np.copyto(target.ndarray, items)
         return
     with np.errstate(over="ignore", invalid="ignore"):

@@ -16,6 +16,7 @@ import numpy as np
 from . import cpu
 from .array import Array, Shape, around, contiguous_strides, elementwise_strides
 from .blocks import add_blocks, check_bounds, prepared_take, put_blocks, take_blocks
+from .cpu import loop
 from .prepared import Operand, Prepared
 from .registry import Sample, op
 from .scatter import of_last_writes
@@ -42,6 +43,14 @@ def _joined_reference(indices: Sequence[np.ndarray], sizes: Shape) -> np.ndarray
     return np.arange(math.prod(sizes)).reshape(sizes)[tuple(indices)]
 
 
+@loop
+def _count_on(positions, index, size):
+    """One dimension more: `positions * size + index`, in place; an index may be negative."""
+    for i in range(positions.shape[0]):
+        at = index[i]
+        positions[i] = positions[i] * size + (at + size if at < 0 else at)
+
+
 @join_indices.kernel("cpu")
 def _(indices: Sequence[np.ndarray], sizes: Shape, checked: bool) -> np.ndarray:
     if len(indices) == 1 and indices[0].dtype.kind in "bu":
@@ -60,12 +69,13 @@ def _(indices: Sequence[np.ndarray], sizes: Shape, checked: bool) -> np.ndarray:
         return np.zeros(shape, np.int64)
     if 0 in sizes and 0 not in shape:
         raise IndexError("index is out of bounds for dimension with size 0")
-    result: Any = 0
-    for number, (index, size) in enumerate(zip(integers, sizes, strict=True)):
-        if 0 not in shape:
+    result = np.zeros(shape, np.int64)
+    if 0 not in shape:
+        for number, (index, size) in enumerate(zip(integers, sizes, strict=True)):
             check_bounds(index, size, f"dimension {number}")
-        result = result * size + np.where(index < 0, index + size, index)
-    return np.ascontiguousarray(np.broadcast_to(result, shape).astype(np.int64, copy=False))
+            each = np.ascontiguousarray(np.broadcast_to(index, shape), np.int64)
+            _count_on(result.reshape(-1), each.reshape(-1), size)
+    return result
 
 
 # ---------------------------------------------------------------------------------------------------- layout

@@ -15,24 +15,59 @@ from .cpu import loop
 from .extrema import value_selecting_reduction_backward
 from .prepared import Operand, Prepared
 from .registry import KernelOp, Sample, op
+from .scatter import gather
 
+_PACKED = 512  # items from which short keys are sorted together with their indices
 _FEW = 64  # up to so many items topk keeps in order while it walks a row
 
 
 # ---------------------------------------------------------------------------------------------------- sort
 def _order(x: np.ndarray, dim: int, descending: bool) -> np.ndarray:
     """The indices that put a dimension in order; those of equal items keep theirs."""
+    keys = _short_keys(x) if x.size >= _PACKED else None
+    if keys is not None:
+        return _order_of_keys(keys, dim, descending)
     if not descending:
         return np.argsort(x, dim, kind="stable")
     backwards = np.flip(np.argsort(np.flip(x, dim), dim, kind="stable"), dim)
     return x.shape[dim] - 1 - backwards
 
 
+def _short_keys(x: np.ndarray) -> np.ndarray | None:
+    """Whole numbers of at most 32 bits that are in order as the items are; None for items that need more."""
+    if x.dtype == np.float32:
+        bits = (x + np.float32(0)).view(np.int32)  # -0 becomes 0: they are equal
+        keys = bits ^ ((bits >> 31) & 0x7FFFFFFF)
+        keys[x != x] = 0x7FFFFFFF
+        return keys
+    if x.dtype.kind in "iub" and x.itemsize <= 4:
+        return x
+    if x.dtype == np.int64:
+        low, high = int(x.min()), int(x.max())
+        return x - low if high - low < 1 << 31 else None
+    return None
+
+
+def _order_of_keys(keys: np.ndarray, dim: int, descending: bool) -> np.ndarray:
+    """`_order` of short whole numbers: NumPy sorts key and index as one number of 64 bits.
+
+    That is its vectorised sort, which argsort with a stable order is not: 0.3 of the time for (1024, 1024) float32.
+    """
+    rows = np.ascontiguousarray(np.moveaxis(keys, dim, -1)).astype(np.int64)
+    if descending:
+        np.invert(rows, out=rows)
+    rows <<= 32
+    rows |= np.arange(rows.shape[-1])
+    rows.sort(-1)
+    rows &= 0xFFFFFFFF
+    return np.moveaxis(rows, -1, dim)
+
+
 def _sorted(x: np.ndarray, dim: int, descending: bool) -> tuple[np.ndarray, np.ndarray]:
     if not x.shape:
         return x.copy(), np.zeros((), np.int64)
     order = np.ascontiguousarray(_order(x, dim, descending))
-    return np.take_along_axis(x, order, dim), order
+    return gather.kernels["cpu"](x, order, dim), order
 
 
 def _declared(
@@ -356,16 +391,58 @@ for _whole in (median_all, nanmedian_all):
 
 # ---------------------------------------------------------------------------------------------------- unique
 def _unique_of_all(x: np.ndarray, values_only: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    if values_only:
+    flat = np.ascontiguousarray(x).reshape(-1)
+    low = _least_of_few(flat)
+    if low is not None:
+        values, inverse, counts = _counted(flat, low)
+    elif values_only:
         nothing = np.empty(0, np.int64)
-        return np.unique(x.reshape(-1), equal_nan=False), nothing, nothing
-    values, inverse, counts = np.unique(x.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
-    return values, inverse.reshape(x.shape).astype(np.int64), counts.astype(np.int64)
+        return np.unique(flat, equal_nan=False), nothing, nothing
+    else:
+        values, inverse, counts = _unique_by_order(flat)
+    return values, inverse.reshape(x.shape), counts
+
+
+def _unique_reference(x: np.ndarray, values_only: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, equal_nan=False)
+    return (values, inverse[:0], counts[:0]) if values_only else (values, inverse, counts)
+
+
+def _least_of_few(flat: np.ndarray) -> int | None:
+    """The least of whole numbers, if they lie so close that counting all in between is less work than sorting."""
+    if flat.dtype.kind not in "iu" or not flat.size:
+        return None
+    low = int(flat.min())
+    return low if int(flat.max()) - low <= flat.size else None
+
+
+def _counted(flat: np.ndarray, low: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    places = flat.astype(np.int64) - low
+    counts = np.bincount(places)
+    found = np.flatnonzero(counts)
+    ranks = np.zeros(len(counts), np.int64)
+    ranks[found] = np.arange(len(found))
+    return (found + low).astype(flat.dtype), ranks[places], counts[found].astype(np.int64)
+
+
+def _unique_by_order(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    order = _order(flat, 0, False)
+    items = flat[order]
+    starts = np.ones(len(items), bool)
+    starts[1:] = items[1:] != items[:-1]
+    inverse = np.empty(len(items), np.int64)
+    inverse[order] = np.cumsum(starts) - 1
+    first = np.flatnonzero(starts)
+    return items[first], inverse, np.diff(np.append(first, len(items))).astype(np.int64)
 
 
 @op(
-    samples=[Sample(([2.0, 1.0, 2.0],), {"values_only": only}) for only in (False, True)],
-    reference=_unique_of_all,
+    samples=[
+        Sample(([2.0, 1.0, 2.0],), {"values_only": False}),
+        Sample(([2.0, 1.0, 2.0],), {"values_only": True}),
+        Sample(([7, 3, 7, 5],), {"values_only": False}),
+    ],
+    reference=_unique_reference,
     outputs=3,
     differentiable=False,
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from .array import Shape
 
-MOST_PLACES = 4096  # a plan keeps 8 bytes for each; and a copy of as many items takes longer than finding out how
+_MOST_PLACES = 4096  # a plan keeps 8 bytes for each; and a copy of as many items takes longer than finding out how
 
 
 class Operand(NamedTuple):
@@ -42,11 +42,11 @@ def of_places(kernel: Callable[..., np.ndarray]) -> Callable[..., Prepared | Non
 
     def prepare(x: Operand, *attributes: Any) -> Prepared | None:
         size = math.prod(x.shape)
-        if size > MOST_PLACES:
+        if size > _MOST_PLACES:
             return None
         found = kernel(np.arange(size).reshape(x.shape), *attributes)
         places = np.ascontiguousarray(found).reshape(-1)
-        if places.size > MOST_PLACES:
+        if places.size > _MOST_PLACES:
             return None
         return Prepared(lambda items: items.take(places), (Operand(found.shape, x.dtype),))
 

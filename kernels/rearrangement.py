@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from .array import Shape
-from .prepared import MOST_PLACES, Operand, Prepared, of_places
+from .blocks import as_bits
+from .cpu import SPLIT, loop
+from .prepared import Operand, Prepared, of_places
 from .registry import Sample, op
 from .views import diag_embed
+
+_LEAST = 4096  # items below which NumPy reverses as fast
 
 
 # ---------------------------------------------------------------------------------------------------- flip, roll
@@ -23,9 +26,26 @@ def flip(input, *, dims):
     """Dimensions in reverse order, as a copy."""
 
 
+@loop
+def _reverse(x, out, start, stop):
+    size, last = np.uint64(x.shape[1]), np.uint64(x.shape[1] - 1)
+    for r in range(start, stop):
+        row, reversed_row = x[r], out[r]
+        for i in range(np.uint64(0), size):  # unsigned, so that `last - i` is not asked whether it counts from the end
+            reversed_row[i] = row[last - i]
+
+
 @flip.kernel("cpu")
 def _(input: np.ndarray, dims: Shape) -> np.ndarray:
-    return np.flip(input, dims).copy()
+    if input.size < _LEAST or input.itemsize > 8 or input.ndim - 1 not in dims:
+        return np.flip(input, dims).copy()
+    # NumPy moves rows as a whole, but reverses them item by item: the loop takes 0.4 of its time.
+    rows = np.ascontiguousarray(np.flip(input, tuple(d for d in dims if d != input.ndim - 1)))
+    out = np.empty_like(rows)
+    shape = -1, input.shape[-1]
+    reverse = _reverse if input.size < SPLIT else _reverse.in_units
+    reverse(as_bits(rows).reshape(shape), as_bits(out).reshape(shape), 0, rows.size // rows.shape[-1])
+    return out
 
 
 flip.prepared(of_places(np.flip))
@@ -137,22 +157,58 @@ def tril(input, *, diagonal):
     """Matrices with zeros above a diagonal."""
 
 
+@loop
+def _triangles(x, out, diagonal, lower, start, stop):
+    """Rows of matrices with zeros on one side of a diagonal, those from `start` to `stop` of all matrices in turn."""
+    height, width = x.shape[1], x.shape[2]
+    for row in range(start, stop):
+        b = row // height
+        i = row - b * height
+        edge = max(0, min(width, i + diagonal + 1 if lower else i + diagonal))
+        first, last = (0, edge) if lower else (edge, width)
+        for j in range(first):
+            out[b, i, j] = 0
+        for j in range(first, last):
+            out[b, i, j] = x[b, i, j]
+        for j in range(last, width):
+            out[b, i, j] = 0
+
+
+def _triangle(x: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
+    if x.itemsize > 8 or x.ndim < 2 or not x.size:
+        return np.tril(x, diagonal) if lower else np.triu(x, diagonal)
+    out = np.empty(x.shape, x.dtype)
+    matrices = -1, *x.shape[-2:]
+    operands = as_bits(np.ascontiguousarray(x)).reshape(matrices), as_bits(out).reshape(matrices)
+    triangles = _triangles if x.size < SPLIT else _triangles.in_units
+    triangles(*operands, diagonal, lower, 0, x.size // x.shape[-1])
+    return out
+
+
 @tril.kernel("cpu")
 def _(input: np.ndarray, diagonal: int) -> np.ndarray:
-    return np.tril(input, diagonal)
+    return _triangle(input, diagonal, True)
 
 
 @tril.prepared
 def _(x: Operand, diagonal: int) -> Prepared | None:
-    return _prepared_triangle(np.tril, x, diagonal)
+    return _prepared_triangle(x, diagonal, True)
 
 
-def _prepared_triangle(triangle: Callable[..., np.ndarray], x: Operand, diagonal: int) -> Prepared | None:
-    """The items where the triangle is, zeros elsewhere."""
-    if math.prod(x.shape) > MOST_PLACES:
+def _prepared_triangle(x: Operand, diagonal: int, lower: bool) -> Prepared | None:
+    """`_triangle` of a contiguous array."""
+    size, form = math.prod(x.shape), (math.prod(x.shape[:-2]), *x.shape[-2:])
+    if x.dtype.itemsize > 8 or size >= SPLIT:
         return None
-    kept, zero = triangle(np.ones(x.shape, bool), diagonal).reshape(-1), np.zeros((), x.dtype)
-    return Prepared(lambda items: np.where(kept, items, zero), (x,))
+    bits, rows = np.dtype(f"u{x.dtype.itemsize}"), form[0] * form[1]
+    triangles = _triangles.compiled(bits)
+
+    def run(items: np.ndarray) -> np.ndarray:
+        out = np.empty(form, bits)
+        triangles(items.view(bits).reshape(form), out, diagonal, lower, 0, rows)
+        return out.view(x.dtype).reshape(size)
+
+    return Prepared(run, (x,))
 
 
 @tril.grad("input")
@@ -167,12 +223,12 @@ def triu(input, *, diagonal):
 
 @triu.kernel("cpu")
 def _(input: np.ndarray, diagonal: int) -> np.ndarray:
-    return np.triu(input, diagonal)
+    return _triangle(input, diagonal, False)
 
 
 @triu.prepared
 def _(x: Operand, diagonal: int) -> Prepared | None:
-    return _prepared_triangle(np.triu, x, diagonal)
+    return _prepared_triangle(x, diagonal, False)
 
 
 @triu.grad("input")

@@ -17,33 +17,45 @@ from .prepared import Operand, Prepared
 from .registry import Sample, op
 
 
+# Indices are known to be in range. As unsigned numbers they are not asked whether they count from the end, and with one
+# item inside, the innermost loop is not entered: gather takes 0.6, scatter_add 0.3 of the time.
 @loop
 def _gather(x, index, out, start, stop):
     if index.shape[2] == 1:
         for o in range(start, stop):
             for i in range(index.shape[1]):
-                out[o, i, 0] = x[o, index[o, i, 0], 0]
+                out[o, i, 0] = x[o, np.uint64(index[o, i, 0]), 0]
         return
     for o in range(start, stop):
         for i in range(index.shape[1]):
             for k in range(index.shape[2]):
-                out[o, i, k] = x[o, index[o, i, k], k]
+                out[o, i, k] = x[o, np.uint64(index[o, i, k]), k]
 
 
 @loop
-def _put(target, index, source):
-    for o in range(index.shape[0]):
+def _put(target, index, source, start, stop):
+    if index.shape[2] == 1:
+        for o in range(start, stop):
+            for i in range(index.shape[1]):
+                target[o, np.uint64(index[o, i, 0]), 0] = source[o, i, 0]
+        return
+    for o in range(start, stop):
         for i in range(index.shape[1]):
             for k in range(index.shape[2]):
-                target[o, index[o, i, k], k] = source[o, i, k]
+                target[o, np.uint64(index[o, i, k]), k] = source[o, i, k]
 
 
 @loop
-def _add(target, index, source):
-    for o in range(index.shape[0]):
+def _add(target, index, source, start, stop):
+    if index.shape[2] == 1:
+        for o in range(start, stop):
+            for i in range(index.shape[1]):
+                target[o, np.uint64(index[o, i, 0]), 0] += source[o, i, 0]
+        return
+    for o in range(start, stop):
         for i in range(index.shape[1]):
             for k in range(index.shape[2]):
-                target[o, index[o, i, k], k] += source[o, i, k]
+                target[o, np.uint64(index[o, i, k]), k] += source[o, i, k]
 
 
 def _checked(index: np.ndarray, dim: int, size: int) -> np.ndarray:
@@ -150,12 +162,20 @@ def _write(target: np.ndarray, index: np.ndarray, source: Any, dim: int, write: 
 
 
 def _put_along(work: np.ndarray, index: np.ndarray, source: np.ndarray, dim: int) -> None:
-    _put(_blocks(_movable(work), dim), _blocks(index, dim), _blocks(_movable(source), dim))
+    put = _put if index.size < SPLIT else _put.in_units
+    put(
+        _blocks(_movable(work), dim),
+        _blocks(index, dim),
+        _blocks(_movable(source), dim),
+        0,
+        math.prod(work.shape[:dim]),
+    )
 
 
 def _add_along(work: np.ndarray, index: np.ndarray, source: np.ndarray, dim: int) -> None:
     if is_compiled(work.dtype):
-        _add(_blocks(work, dim), _blocks(index, dim), _blocks(source, dim))
+        add = _add if index.size < SPLIT else _add.in_units
+        add(_blocks(work, dim), _blocks(index, dim), _blocks(source, dim), 0, math.prod(work.shape[:dim]))
     else:
         np.add.at(work, _key(index, dim), source)
 
@@ -316,13 +336,14 @@ def _(x: Operand, index: Operand, src: Operand, dim: int) -> Prepared | None:
         return None
     blocks, at = around(x.shape, dim), around(index.shape, dim)
     n = blocks[1]
-    outside, add = first_outside.compiled(index.dtype), _add.compiled(x.dtype)
+    outside = first_outside.compiled(index.dtype)
+    add = _add.compiled(x.dtype) if math.prod(at) < SPLIT else _add.in_units
 
     def run(items: np.ndarray, where: np.ndarray, source: np.ndarray) -> np.ndarray:
         if outside(where, 0, n) >= 0:
             _checked(where, dim, n)
         out = items.copy()
-        add(out.reshape(blocks), where.reshape(at), source.reshape(at))
+        add(out.reshape(blocks), where.reshape(at), source.reshape(at), 0, at[0])
         return out
 
     return Prepared(run, (x,))

@@ -24,7 +24,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_name}'")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    if input.dim() != 1 or (input.numel() and input.min().item() < 0):
+    if input.dim() != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
         return dispatch(counting.bincount, (input.long(),), (minlength,))
