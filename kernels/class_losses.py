@@ -13,6 +13,7 @@ import numpy as np
 
 from .array import Shape
 from .cpu import loop
+from .prepared import Operand, Prepared
 from .registry import Sample, op
 
 
@@ -95,10 +96,35 @@ def _forward(
         _raise_out_of_bounds(targets, found)
     if reduction == "none":
         return losses.reshape(target.shape if input.ndim > 1 else ())
+    return _reduced(totals, reduction, input.dtype)
+
+
+def _prepared(x: Operand, target: Operand, reduction: str, ignore_index: int) -> Prepared | None:
+    """`_forward` of contiguous operands without weights."""
+    shape = x.shape
+    form = (shape[0], shape[1], math.prod(shape[2:])) if len(shape) > 1 else (1, shape[0], 1)
+    wanted = shape[:1] + shape[2:] if len(shape) > 1 else ()
+    if target.shape != wanted or target.dtype != np.int64:
+        return None
+    positions = form[0], form[2]
+    nothing, run_loop = np.empty(0, x.dtype), nll_items.compiled(x.dtype)
+
+    def run(items: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        losses, totals = np.empty(positions, x.dtype), np.empty(2)
+        found = run_loop(items.reshape(form), targets.reshape(positions), nothing, losses, totals, ignore_index)
+        if found >= 0:
+            _raise_out_of_bounds(targets, found)
+        return losses.reshape(-1) if reduction == "none" else _reduced(totals, reduction, x.dtype).reshape(1)
+
+    return Prepared(run, (Operand(wanted if reduction == "none" else (), x.dtype),))
+
+
+def _reduced(totals: np.ndarray, reduction: str, dtype: np.dtype) -> np.ndarray:
+    """The sum of the losses, or their mean, from the sums of losses and weights."""
     total, counted = totals.tolist()
     if reduction == "mean":
         total = total / counted if counted else math.nan
-    return np.asarray(total, input.dtype)
+    return np.array(total, dtype)
 
 
 def _backward(
@@ -195,6 +221,10 @@ def nll_loss_backward_weight(g, target, weight, *, shape, reduction, ignore_inde
 @nll_loss2d.kernel("cpu")
 def _(input: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
     return _forward(input, target, None, reduction, ignore_index)
+
+
+nll_loss.prepared(_prepared)
+nll_loss2d.prepared(_prepared)
 
 
 @nll_loss_weight.kernel("cpu")

@@ -589,7 +589,7 @@ def real_part(items: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def fill(target: Array, value: Any) -> None:
     """Set all items to a Python number."""
     if -128 < value.real < 128 and (value.real >= 0 or target.dtype.kind != "u"):  # fits in every dtype
-        target.ndarray.fill(value)
+        (target.ndarray if target.flat is None else target.flat).fill(value)
         return
     with np.errstate(over="ignore"):
         target.ndarray[...] = np.asarray(value).astype(target.dtype) if target.dtype.kind == "u" else value

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import cpu, philox
-from .array import Array, Shape
+from .array import Array, Shape, contiguous_strides, dense_array
 from .backends import backend
 from .registry import ElementwiseOp, Sample, Uniform, elementwise, op
 
@@ -26,6 +26,7 @@ def stream_dtype(kind: str, dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float64) if dtype.name in ("float64", "complex128") else np.dtype(np.float32)
 
 
+@functools.cache
 def integer_range(dtype: np.dtype) -> tuple[int, int]:
     """The smallest and the largest of the integers that a dtype holds one by one."""
     if dtype.kind in "iu":
@@ -45,6 +46,8 @@ def items(kind: str, dtype: np.dtype, count: int, seed: int, counter: int, low: 
     """`count` items of a draw as a 1-D ndarray."""
     drawn = np.empty(count * (2 if dtype.kind == "c" else 1), stream_dtype(kind, dtype))
     philox.fill(drawn, kind, 0, seed, counter, low, high)
+    if drawn.dtype is dtype:
+        return drawn
     if dtype.kind == "c":
         return (drawn if kind == "uniform" else drawn * drawn.dtype.type(math.sqrt(0.5))).view(dtype)
     if kind == "uniform" and dtype.itemsize == 2:
@@ -76,6 +79,11 @@ def draw(*, size, kind, dtype, low, high, seed, counter, device):
 
 
 @draw.kernel("cpu")
+def _(size: Shape, kind: str, dtype: str, low: int, high: int, seed: int, counter: int, device: str) -> Array:
+    drawn = items(kind, np.dtype(dtype), math.prod(size), seed, counter, low, high)
+    return dense_array(drawn, drawn.dtype, size, contiguous_strides(size))
+
+
 @draw.kernel("cuda")
 def _(size: Shape, kind: str, dtype: str, low: int, high: int, seed: int, counter: int, device: str) -> Array:
     drawn = items(kind, np.dtype(dtype), math.prod(size), seed, counter, low, high)

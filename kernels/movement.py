@@ -11,6 +11,7 @@ import numpy as np
 from . import cpu
 from .array import Array, Layout, Shape, storage_extent
 from .backends import backend
+from .prepared import Operand, Prepared
 from .registry import Sample, Uniform, elementwise, op
 
 
@@ -96,10 +97,10 @@ def full(*, size, fill_value, dtype, device):
 @full.kernel("cpu")
 @full.kernel("cuda")
 def _(size: Shape, fill_value: Any, dtype: str, device: str) -> Array:
-    loops = backend(device)
-    if np.dtype(dtype).kind == "c":  # no kernel fills complex numbers on a device
+    loops, items = backend(device), np.dtype(dtype)
+    if items.kind == "c":  # no kernel fills complex numbers on a device
         return loops.from_host(np.full(size, fill_value or 0, dtype), device)
-    out = loops.empty(size, np.dtype(dtype), device)
+    out: Array = loops.empty(size, items, device)
     if fill_value is not None:
         loops.fill(out, fill_value)
     return out
@@ -115,6 +116,8 @@ def arange(*, start, end, step, dtype, device):
 @arange.kernel("cpu")
 @arange.kernel("cuda")
 def _(start: float, end: float, step: float, dtype: str, device: str) -> Array:
+    if start.__class__ is int and end.__class__ is int and step.__class__ is int and dtype == "int64":
+        return backend(device).from_host(np.arange(start, end, step), device)
     # start + i * step in float64, as PyTorch counts: the length never depends on rounding of a running sum.
     count = max(0, math.ceil((end - start) / step))
     values = start + np.arange(count) * step
@@ -132,6 +135,23 @@ def _(input: np.ndarray, dtype: str, device: str) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         values = np.array(cpu.real_part(input, np.dtype(dtype)), dtype, order="K")
     return backend(device).from_host(values, device)
+
+
+@to_copy.prepared
+def _(x: Operand, dtype: str, device: str) -> Prepared | None:
+    wanted = np.dtype(dtype)
+    if device != cpu.DEVICE or "c" in (x.dtype.kind, wanted.kind):
+        return None
+    result = (Operand(x.shape, wanted),)
+    from_integers = x.dtype.kind in "iub" and (wanted.kind in "iu" or wanted.itemsize > 2)
+    if np.can_cast(x.dtype, wanted) or wanted.kind == "b" or from_integers:  # nothing that NumPy would warn of
+        return Prepared(lambda items: items.astype(wanted), result)
+
+    def run(items: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return items.astype(wanted)
+
+    return Prepared(run, result)
 
 
 @to_copy.kernel("cuda")
@@ -163,6 +183,22 @@ def cat(*tensors, dim=0):
 @cat.kernel("cpu")
 def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate(tensors, dim))
+
+
+@cat.prepared
+def _(*given: Any) -> Prepared:
+    *tensors, dim = given
+    shape = tensors[0].shape
+    extent = sum(x.shape[dim] for x in tensors)
+    return _prepared_join(tensors, math.prod(shape[:dim]), (*shape[:dim], extent, *shape[dim + 1 :]))
+
+
+def _prepared_join(tensors: Sequence[Operand], rows: int, shape: Shape) -> Prepared:
+    """Contiguous arrays of as many rows side by side."""
+    result = (Operand(shape, tensors[0].dtype),)
+    if rows == 1:
+        return Prepared(lambda *flats: np.concatenate(flats), result)
+    return Prepared(lambda *flats: np.concatenate([x.reshape(rows, -1) for x in flats], 1).reshape(-1), result)
 
 
 @cat.kernel("cuda")
@@ -216,6 +252,13 @@ def _(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
         index = (*[slice(None)] * dim, None)
         np.concatenate([x[index] for x in tensors], dim, out=result)
     return result
+
+
+@stack.prepared
+def _(*given: Any) -> Prepared:
+    *tensors, dim = given
+    shape = tensors[0].shape
+    return _prepared_join(tensors, math.prod(shape[:dim]), (*shape[:dim], len(tensors), *shape[dim:]))
 
 
 @stack.kernel("cuda")

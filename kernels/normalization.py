@@ -9,6 +9,7 @@ import numpy as np
 
 from .array import Shape
 from .cpu import SPLIT, loop
+from .prepared import Operand, Prepared
 from .registry import Sample, op
 
 _BLOCKS = 32  # of rows, each with sums of its own: the result does not depend on the number of threads
@@ -98,6 +99,23 @@ def _(input: np.ndarray, weight: np.ndarray, bias: np.ndarray, eps: float) -> tu
         run(x, 0, len(x), np.ascontiguousarray(weight), np.ascontiguousarray(bias), out, means, rstds, float(eps))
     lead = (*input.shape[:-1], 1)
     return out.reshape(input.shape), means.reshape(lead), rstds.reshape(lead)
+
+
+@layer_norm.prepared
+def _(x: Operand, weight: Operand, bias: Operand, eps: float) -> Prepared | None:
+    size = math.prod(x.shape)
+    if any(p.shape != x.shape[-1:] or p.dtype != x.dtype for p in (weight, bias)) or size >= SPLIT:
+        return None
+    form = size // x.shape[-1], x.shape[-1]
+    rows, run_loop = form[0], layer_norm_rows.compiled(x.dtype)
+
+    def run(items: np.ndarray, factor: np.ndarray, shift: np.ndarray) -> tuple[np.ndarray, ...]:
+        out, means, rstds = np.empty(form, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
+        run_loop(items.reshape(form), 0, rows, factor, shift, out, means, rstds, eps)
+        return out.reshape(size), means, rstds
+
+    lead = Operand((*x.shape[:-1], 1), x.dtype)
+    return Prepared(run, (x, lead, lead))
 
 
 @layer_norm.grad("input", "weight", "bias")

@@ -13,6 +13,7 @@ import numpy as np
 
 from .cpu import loop
 from .extrema import value_selecting_reduction_backward
+from .prepared import Operand, Prepared
 from .registry import KernelOp, Sample, op
 from .scatter import gather
 
@@ -192,6 +193,23 @@ topk = _declared(
     name="topk",
 )
 topk.grad("input")(_back)
+
+
+@topk.prepared
+def _(x: Operand, k: int, dim: int, largest: bool) -> Prepared | None:
+    """Along the last dimension, for few items."""
+    if dim != len(x.shape) - 1 or not 0 < k <= _FEW:
+        return None
+    form = math.prod(x.shape[:-1]), x.shape[-1]
+    shape, run_loop = (form[0], k), _top_rows.compiled(x.dtype)
+
+    def run(items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
+        run_loop(items.reshape(form), values, indices, largest)
+        return values.reshape(-1), indices.reshape(-1)
+
+    result = (*x.shape[:-1], k)
+    return Prepared(run, (Operand(result, x.dtype), Operand(result, np.dtype(np.int64))))
 
 
 @loop

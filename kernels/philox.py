@@ -238,13 +238,14 @@ def _lookup(kind: str, dtype: np.dtype) -> _Draw:
 
 
 @functools.cache
-def _kernel(kind: str, dtype: np.dtype) -> Callable[..., None]:
+def _kernel(kind: str, dtype: np.dtype) -> tuple[Callable[..., None], int]:
+    """The compiled loop of one kind of draw, and how many items a block has."""
     from numba import types
     from numba.np.numpy_support import from_dtype
 
     blocks = types.Array(from_dtype(dtype), 1, "C")
     signature = (blocks, types.uint64, types.uint64, types.int64, types.uint64, types.int64, types.int64)
-    return cache.compiled(kernel_source(kind, dtype), "kernel", signature)
+    return cache.compiled(kernel_source(kind, dtype), "kernel", signature), _lookup(kind, dtype).items_per_block
 
 
 def fill(out: np.ndarray, kind: str, start: int, seed: int, counter: int, low: int = 0, high: int = 0) -> None:
@@ -267,27 +268,31 @@ def fill(out: np.ndarray, kind: str, start: int, seed: int, counter: int, low: i
         raise ValueError("a random draw is written into a contiguous array")
     if kind == "integers" and not low < high:
         raise ValueError(f"integers needs low < high, got low={low} and high={high}")
-    kernel, size = _kernel(kind, out.dtype), _lookup(kind, out.dtype).items_per_block
+    kernel, size = _kernel(kind, out.dtype)
+    wanted = out.size
 
-    def blocks(target: np.ndarray, first: int) -> np.ndarray:
-        count = target.size // size
-        operands = (target, seed & _MASK_64, (counter + first) & _MASK_64, low, high - low, 0, count)
-        if target.size < threads.THRESHOLD:
+    def blocks(target: np.ndarray, items: int, first: int) -> None:
+        operands = (target, seed & _MASK_64, (counter + first) & _MASK_64, low, high - low, 0, items // size)
+        if items < threads.THRESHOLD:
             kernel(*operands)
         else:
-            threads.split(kernel, "wwwww<>", operands, target.size, count)
-        return target
+            threads.split(kernel, "wwwww<>", operands, items, items // size)
 
-    # The array may begin or end within a block; such a block is made aside, and its part copied.
+    if not start % size and not wanted % size:
+        blocks(out, wanted, start // size)
+        return
+    # The array begins or ends within a block; such a block is made aside, and its part copied.
     done = 0
-    while done < out.size:
+    while done < wanted:
         block, lane = divmod(start + done, size)
-        whole = 0 if lane else (out.size - done) // size * size
+        whole = 0 if lane else (wanted - done) // size * size
         if whole:
-            blocks(out[done : done + whole], block)
+            blocks(out[done : done + whole], whole, block)
             done += whole
         else:
-            part = blocks(np.empty(size, out.dtype), block)[lane : lane + out.size - done]
+            aside = np.empty(size, out.dtype)
+            blocks(aside, size, block)
+            part = aside[lane : lane + wanted - done]
             out[done : done + part.size] = part
             done += part.size
 

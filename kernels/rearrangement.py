@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .array import Shape
 from .blocks import as_bits
 from .cpu import SPLIT, loop
-from .prepared import of_places
+from .prepared import Operand, Prepared, of_places
 from .registry import Sample, op
 from .views import diag_embed
 
@@ -188,6 +190,27 @@ def _(input: np.ndarray, diagonal: int) -> np.ndarray:
     return _triangle(input, diagonal, True)
 
 
+@tril.prepared
+def _(x: Operand, diagonal: int) -> Prepared | None:
+    return _prepared_triangle(x, diagonal, True)
+
+
+def _prepared_triangle(x: Operand, diagonal: int, lower: bool) -> Prepared | None:
+    """`_triangle` of a contiguous array."""
+    size, form = math.prod(x.shape), (math.prod(x.shape[:-2]), *x.shape[-2:])
+    if x.dtype.itemsize > 8 or size >= SPLIT:
+        return None
+    bits, rows = np.dtype(f"u{x.dtype.itemsize}"), form[0] * form[1]
+    triangles = _triangles.compiled(bits)
+
+    def run(items: np.ndarray) -> np.ndarray:
+        out = np.empty(form, bits)
+        triangles(items.view(bits).reshape(form), out, diagonal, lower, 0, rows)
+        return out.view(x.dtype).reshape(size)
+
+    return Prepared(run, (x,))
+
+
 @tril.grad("input")
 def _(g, diagonal):
     return tril(g, diagonal=diagonal)
@@ -201,6 +224,11 @@ def triu(input, *, diagonal):
 @triu.kernel("cpu")
 def _(input: np.ndarray, diagonal: int) -> np.ndarray:
     return _triangle(input, diagonal, False)
+
+
+@triu.prepared
+def _(x: Operand, diagonal: int) -> Prepared | None:
+    return _prepared_triangle(x, diagonal, False)
 
 
 @triu.grad("input")
@@ -241,6 +269,21 @@ def _(input: np.ndarray) -> np.ndarray:
     if input.dtype.kind in "fc":  # in double precision
         return np.asarray(np.trace(input, dtype=np.result_type(input.dtype, np.float64)), input.dtype)
     return np.asarray(np.trace(input, dtype=np.int64))
+
+
+@trace.prepared
+def _(x: Operand) -> Prepared | None:
+    if x.dtype.kind == "c":
+        return None
+    total = np.dtype(np.float64 if x.dtype.kind == "f" else np.int64)
+    result = Operand((), x.dtype if x.dtype.kind == "f" else total)
+    rows, columns = x.shape
+
+    def run(items: np.ndarray) -> np.ndarray:
+        diagonal = items[: rows * columns : columns + 1][: min(rows, columns)]
+        return np.array([np.add.reduce(diagonal, dtype=total)], result.dtype)
+
+    return Prepared(run, (result,))
 
 
 @trace.grad("input")

@@ -328,6 +328,27 @@ def _(input: np.ndarray, index: np.ndarray, src: np.ndarray, dim: int) -> None:
     _write(input, index, src, dim, _add_along)
 
 
+@scatter_add.prepared
+def _(x: Operand, index: Operand, src: Operand, dim: int) -> Prepared | None:
+    rest = [n for d, n in enumerate(x.shape) if d != dim]
+    fits = src.shape == index.shape and rest == [n for d, n in enumerate(index.shape) if d != dim]
+    if not fits or index.dtype != np.int64 or not is_compiled(x.dtype):
+        return None
+    blocks, at = around(x.shape, dim), around(index.shape, dim)
+    n = blocks[1]
+    outside = first_outside.compiled(index.dtype)
+    add = _add.compiled(x.dtype) if math.prod(at) < SPLIT else _add.in_units
+
+    def run(items: np.ndarray, where: np.ndarray, source: np.ndarray) -> np.ndarray:
+        if outside(where, 0, n) >= 0:
+            _checked(where, dim, n)
+        out = items.copy()
+        add(out.reshape(blocks), where.reshape(at), source.reshape(at), 0, at[0])
+        return out
+
+    return Prepared(run, (x,))
+
+
 @scatter_add.grad("input")
 def _(g):
     return g

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import cpu
 from .array import Array, around
-from .blocks import add_blocks, check_bounds, first_outside, prepared_take, put_blocks, take_blocks
+from .blocks import add_blocks, check_bounds, first_outside, is_compiled, prepared_take, put_blocks, take_blocks
 from .movement import cat
 from .prepared import Operand, Prepared
 from .registry import Sample, Uniform, elementwise, op
@@ -97,11 +97,32 @@ def index_add(input, index, source, *, dim, alpha=1):
 @index_add.kernel("cpu")
 def _(input: np.ndarray, index: np.ndarray, source: np.ndarray, dim: int, alpha: float) -> None:
     size = input.shape[dim] if input.shape else 1
-    found = first_outside(_flat(index), 0, size)
-    if found >= 0:
-        raise RuntimeError(f"index {_flat(index)[found]} is out of bounds for dimension 0 with size {size}")
+    _check_added(_flat(index), size)
     scaled = source if alpha == 1 else source * np.asarray(alpha).astype(source.dtype)
     _write(input, dim, index, scaled, True)
+
+
+def _check_added(index: np.ndarray, size: int) -> None:
+    found = first_outside(index, 0, size)
+    if found >= 0:
+        raise RuntimeError(f"index {index[found]} is out of bounds for dimension 0 with size {size}")
+
+
+@index_add.prepared
+def _(x: Operand, index: Operand, source: Operand, dim: int, alpha: float) -> Prepared | None:
+    blocks = around(x.shape, dim)
+    outer, n, inner = blocks
+    form = outer, math.prod(index.shape), inner
+    if alpha != 1 or index.dtype != np.int64 or not is_compiled(x.dtype) or math.prod(source.shape) != math.prod(form):
+        return None
+
+    def run(items: np.ndarray, where: np.ndarray, values: np.ndarray) -> np.ndarray:
+        _check_added(where, n)
+        out = items.copy()
+        add_blocks(out.reshape(blocks), where, values.reshape(form))
+        return out
+
+    return Prepared(run, (x,))
 
 
 @index_add.grad("input")

@@ -7,13 +7,16 @@ digits.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from .arithmetic import absolute, power, sign, where
 from .array import Shape
+from .cpu import loop
 from .extrema import MAXIMUM, MINIMUM
-from .folds import Axes, Fold, keep, kept_shape, mapped, restore_dims
+from .folds import THRESHOLD, Axes, Fold, keep, kept_shape, mapped, restore_dims
+from .prepared import Operand, Prepared
 from .reductions import COUNT, mean_axes, mean_dim
 from .registry import Sample, op
 
@@ -42,8 +45,44 @@ _MOMENTS = [
 ]
 
 
+@loop(reassoc=True)
+def moments_rows(x, variances, means, freedom, start, stop):
+    """The variance and the mean of each row, as `_variance` finds them."""
+    n = x.shape[1]
+    for r in range(start, stop):
+        row = x[r]
+        first = _A(row[0])  # noqa: F821
+        if first - first != 0:
+            first = _A(0)  # noqa: F821
+        total = _A(0)  # noqa: F821
+        for i in range(n):
+            total += _A(row[i]) - first  # noqa: F821
+        mean = first + total / n
+        squares = _A(0)  # noqa: F821
+        for i in range(n):
+            deviation = _A(row[i]) - mean  # noqa: F821
+            squares += deviation * deviation
+        variances[r] = squares / freedom
+        means[r] = mean
+
+
+def _rows(shape: Shape, axes: Axes) -> tuple[int, int] | None:
+    """A contiguous array as (rows, items of each), if one loop over its rows is all there is to do."""
+    size, kept = math.prod(shape), len(shape) - len(axes)
+    if not axes or min(axes) != kept or not 0 < size < THRESHOLD:
+        return None
+    rows = math.prod(shape[:kept])
+    return rows, size // rows
+
+
 def _variance(x: np.ndarray, axes: Axes, correction: float) -> tuple[np.ndarray, np.ndarray]:
     """Variance and mean in float64, in two passes. Without degrees of freedom the variance is inf or NaN."""
+    form = _rows(x.shape, axes) if x.flags.c_contiguous else None
+    if form is not None:
+        variances, means = np.empty(form[0]), np.empty(form[0])
+        moments_rows(x.reshape(form), variances, means, float(_freedom(x.shape, axes, correction)), 0, form[0])
+        shape = kept_shape(x.shape, axes)
+        return variances.reshape(shape), means.reshape(shape)
     mean = _exact_mean(x, axes)
     freedom = _freedom(x.shape, axes, correction)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -63,6 +102,27 @@ def _exact_mean(x: np.ndarray, axes: Axes) -> np.ndarray:
 
 def _freedom(shape: Shape, dim: Axes, correction: float) -> float:
     return max(math.prod(shape[d] for d in dim) - correction, 0.0)
+
+
+def _prepared(
+    x: Operand, dim: Axes, correction: float, keepdim: bool, is_root: bool, has_mean: bool
+) -> Prepared | None:
+    """`_variance` of a contiguous array, or its root, maybe with the mean."""
+    form = _rows(x.shape, dim)
+    if form is None:
+        return None
+    rows, freedom, loop_ = form[0], float(_freedom(x.shape, dim, correction)), moments_rows.compiled(x.dtype)
+    result = Operand(_ones_at(x.shape, dim) if keepdim else kept_shape(x.shape, dim), x.dtype)
+
+    def run(items: np.ndarray) -> Any:
+        variances, means = np.empty(rows), np.empty(rows)
+        loop_(items.reshape(form), variances, means, freedom, 0, rows)
+        if is_root:
+            np.sqrt(variances, variances)
+        found = variances.astype(x.dtype, copy=False)
+        return (found, means.astype(x.dtype, copy=False)) if has_mean else found
+
+    return Prepared(run, (result, result) if has_mean else (result,))
 
 
 def _results(x: np.ndarray, dim: Axes, keepdim: bool, *found: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -90,6 +150,11 @@ def var(input, *, dim, correction, keepdim=False):
 def _(input: np.ndarray, dim: Axes, correction: float, keepdim: bool) -> np.ndarray:
     variance, _ = _variance(input, dim, correction)
     return _results(input, dim, keepdim, variance)[0]
+
+
+@var.prepared
+def _(x: Operand, dim: Axes, correction: float, keepdim: bool) -> Prepared | None:
+    return _prepared(x, dim, correction, keepdim, is_root=False, has_mean=False)
 
 
 @var.grad("input")
@@ -126,6 +191,11 @@ def std(input, *, dim, correction, keepdim=False):
 def _(input: np.ndarray, dim: Axes, correction: float, keepdim: bool) -> np.ndarray:
     variance, _ = _variance(input, dim, correction)
     return _results(input, dim, keepdim, np.sqrt(variance))[0]
+
+
+@std.prepared
+def _(x: Operand, dim: Axes, correction: float, keepdim: bool) -> Prepared | None:
+    return _prepared(x, dim, correction, keepdim, is_root=True, has_mean=False)
 
 
 @std.grad("input")
@@ -170,6 +240,11 @@ def _(input: np.ndarray, dim: Axes, correction: float, keepdim: bool) -> tuple[n
     return _results(input, dim, keepdim, *_variance(input, dim, correction))
 
 
+@var_mean.prepared
+def _(x: Operand, dim: Axes, correction: float, keepdim: bool) -> Prepared | None:
+    return _prepared(x, dim, correction, keepdim, is_root=False, has_mean=True)
+
+
 @var_mean.grad("input")
 def _(g0, g1, input, dim, correction, keepdim):
     of_var = None if g0 is None else _var_gradient(restore_dims(g0, dim, keepdim), input, dim, correction)
@@ -201,6 +276,11 @@ def std_mean(input, *, dim, correction, keepdim=False):
 def _(input: np.ndarray, dim: Axes, correction: float, keepdim: bool) -> tuple[np.ndarray, ...]:
     variance, mean = _variance(input, dim, correction)
     return _results(input, dim, keepdim, np.sqrt(variance), mean)
+
+
+@std_mean.prepared
+def _(x: Operand, dim: Axes, correction: float, keepdim: bool) -> Prepared | None:
+    return _prepared(x, dim, correction, keepdim, is_root=True, has_mean=True)
 
 
 @std_mean.grad("input")
@@ -257,6 +337,22 @@ def _norm(x: np.ndarray, ord: float, dim: Axes) -> np.ndarray:
     if ord == -math.inf:
         return MINIMUM.values(np.abs(x), dim)
     return POWERS.over(x, dim, parameter=float(ord)) ** (1 / ord)
+
+
+@vector_norm.prepared
+def _(x: Operand, ord: float, dim: Axes, keepdim: bool) -> Prepared | None:
+    squares = SQUARES.prepared(x, np.dtype(np.float64), dim, keepdim) if ord == 2 else None
+    if squares is None:
+        return None
+    fold, (result,) = squares
+
+    def run(items: np.ndarray) -> np.ndarray:
+        total = fold(items)
+        np.sqrt(total, total)
+        found: np.ndarray = total.astype(x.dtype, copy=False)
+        return found
+
+    return Prepared(run, (Operand(result.shape, x.dtype),))
 
 
 @vector_norm.grad("input")

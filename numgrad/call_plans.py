@@ -40,7 +40,8 @@ class Call(NamedTuple):
         attributes: its plain arguments: they must follow from shapes, dtypes and plain arguments of the function alone.
         finish: what makes the function's result of the op's results, where these are not it.
         out: the tensor, or the tensors, to write to.
-        kept: whether a plan may be kept: not where the function warns.
+        kept: whether a plan may be kept: not where the function warns, or asks what its tensors require.
+        constants: those of the inputs that the function makes, the same for every such call; nobody writes to them.
     """
 
     op: KernelOp
@@ -49,6 +50,7 @@ class Call(NamedTuple):
     finish: Callable[..., Any] | None = None
     out: Any = None
     kept: bool = True
+    constants: tuple[Any, ...] = ()
 
 
 class CallPlan:
@@ -56,33 +58,51 @@ class CallPlan:
 
     Attributes:
         op, attributes, finish: those of the `Call`.
-        order: for each of the op's inputs its number among the tensors that the function is given; [] for their order.
+        constants: those of the `Call`.
+        order: for each of the op's inputs its number among the tensors that the function is given, and the constants
+            after them; [] where they are in order.
         run: the prepared call; see `Prepared`. None where the op prepares none.
         results: dtype, shape and strides of each result of the prepared call.
+        is_single: whether there is a prepared call, with one result, of this dtype, shape and strides.
         facts: what nodes keep besides arrays, by the inputs that need gradients.
     """
 
-    __slots__ = ("attributes", "facts", "finish", "op", "order", "results", "run")
+    __slots__ = (
+        "attributes",
+        "constants",
+        "dtype",
+        "facts",
+        "finish",
+        "is_single",
+        "op",
+        "order",
+        "results",
+        "run",
+        "shape",
+        "strides",
+    )
 
     def __init__(self, call: Call, order: list[int], operands: list[Operand]) -> None:
         self.op = call.op
         self.attributes = call.attributes
         self.finish = call.finish
+        self.constants = call.constants
         self.order = order
         self.facts: dict[int, dict[str, Any]] = {}
         prepare = call.op.prepare
         made = None if prepare is None else prepare(*operands, *call.attributes)
-        self.run = None if made is None else made.run
+        self.run: Any = None if made is None else made.run
         results = () if made is None else made.results
         self.results = [(kind, shape, contiguous_strides(shape)) for shape, kind in results]
+        self.is_single = made is not None and call.op.outputs == 1
+        if self.is_single:
+            self.dtype, self.shape, self.strides = self.results[0]
 
     def arrays(self, tensors: list[Any], flats: list[Any]) -> list[Array]:
         """The results for the op's inputs, whose items are also given as 1-d ndarrays."""
         op = self.op
         if self.run is not None:
             found = self.run(*flats)
-            if op.outputs == 1:
-                return [dense_array(found, *self.results[0])]
             return [dense_array(flat, *facts) for flat, facts in zip(found, self.results, strict=True)]
         given = [x._array.ndarray for x in tensors]
         kernel = op.kernels["cpu"]
@@ -171,15 +191,16 @@ def _first(call: Any, plans: Plans, key: Any, tensors: list[Any]) -> Any:
         return call
     result = _run(call)
     if call.kept and call.out is None and call.inputs and _is_direct(call):
-        order = _order(call.inputs, tensors)
+        order = _order(call.inputs, [*tensors, *call.constants])
         if order is not None:
-            operands = [Operand(x._array.shape, x._array.dtype) for x in call.inputs]
-            plans.keep(key, CallPlan(call, order, operands))
+            plan = CallPlan(call, order, [Operand(x._array.shape, x._array.dtype) for x in call.inputs])
+            if plan.run is not None or not call.op.updates:
+                plans.keep(key, plan)
     return result
 
 
 def _order(inputs: Sequence[Any], tensors: list[Any]) -> list[int] | None:
-    """For each input its number among the tensors that the function was given, [] for their own order.
+    """For each input its number among tensors, [] for their own order.
 
     None where that cannot be told: an input is none of them, or one of them is there twice.
     """
@@ -193,7 +214,7 @@ def _order(inputs: Sequence[Any], tensors: list[Any]) -> list[int] | None:
 def _is_direct(call: Call) -> bool:
     """Whether the CPU kernel takes the inputs as they are, and makes new memory."""
     op = call.op
-    if op.updates or op.writes or "cpu" not in op.kernels:
+    if op.writes or "cpu" not in op.kernels:
         return False
     for x in call.inputs:
         array = x._array
@@ -204,6 +225,9 @@ def _is_direct(call: Call) -> bool:
 
 def _by_plan(plan: CallPlan, tensors: list[Any], flats: list[Any]) -> Any:
     """The result of a call by its plan."""
+    if plan.constants:
+        tensors += plan.constants
+        flats += [x._array.flat for x in plan.constants]
     if plan.order:
         tensors, flats = [tensors[i] for i in plan.order], [flats[i] for i in plan.order]
     where = tensors[0]._device
@@ -213,7 +237,13 @@ def _by_plan(plan: CallPlan, tensors: list[Any], flats: list[Any]) -> Any:
             recorded = True
         if x._device is not where:  # autodiff contexts that have to be merged
             return _run(Call(plan.op, tuple(tensors), plan.attributes, plan.finish))
-    found = plan.arrays(tensors, flats)
+    if plan.is_single:
+        array = dense_array(plan.run(*flats), plan.dtype, plan.shape, plan.strides)
+        if plan.finish is None and not (recorded and mode.enabled):
+            return wrap_new(array, where)
+        found = [array]
+    else:
+        found = plan.arrays(tensors, flats)
     if recorded and mode.enabled and plan.op.differentiable and where.context is not PLAIN:
         edges = [gradient_edge(x) for x in tensors]
         mask = 0

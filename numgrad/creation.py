@@ -14,23 +14,40 @@ from typing import Any
 
 from . import dtype as dtypes
 from .autograd.grad_mode import mode
-from .autograd.variable import CLASSES
+from .autograd.variable import CLASSES, wrap_new
+from .autograd.watch import watching
 from .device import default, device
-from .dispatch import dispatch
-from .kernels import counting, movement, views
-from .kernels.array import Array, dense_order
+from .dispatch import create, dispatch
+from .kernels import counting, cpu, movement, views
+from .kernels.array import Array, contiguous_strides, dense_array, dense_order
 from .memory_format import lay_out, preserve_format, wanted_strides
 from .ops.dims import as_sizes
 from .out import no_out_grad, resize, write_out
+from .plans import Plans, are_ints
+
+_layouts = Plans()  # what is asked of a size and a dtype, for the CPU
 
 
-def _filled(name: str, size: tuple[int, ...], value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
+def _filled(name: str, size: tuple[Any, ...], value: Any, dtype: Any, where: Any, requires_grad: bool) -> Any:
+    """A tensor of a size, as factories are given it, with every item `value`, or undefined ones for None."""
     wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
     target = default.device if where is None else device(where).concrete()
     if isinstance(value, complex) and not wanted.is_complex:
         value = value.real
-    result = dispatch(movement.full, (), (size, value, wanted.name, target))
-    return result._mark_leaf(requires_grad)
+    if target.type != "cpu" or watching or wanted.is_complex or not are_ints(size):
+        result = create(movement.full, (sizes(name, size), value, wanted.name), target)
+        return result._mark_leaf(True) if requires_grad else result
+    layout = _layouts.get((size, wanted))
+    if layout is None:
+        shape = sizes(name, size)
+        layout = wanted.numpy, math.prod(shape), shape, contiguous_strides(shape)
+        _layouts.keep((size, wanted), layout)
+    kind, count, shape, strides = layout
+    array = dense_array(cpu.empty_flat(count, kind), kind, shape, strides)
+    if value is not None:
+        cpu.fill(array, value)
+    result = wrap_new(array, target)
+    return result._mark_leaf(True) if requires_grad else result
 
 
 def as_dtype(dtype: Any, name: str) -> dtypes.dtype:
@@ -44,7 +61,7 @@ def as_dtype(dtype: Any, name: str) -> dtypes.dtype:
 def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """The shape that a factory is asked for. Raises with PyTorch's texts: TypeError for no ints, RuntimeError below 0."""
     found = as_sizes(size, name)
-    if any(n < 0 for n in found):
+    if found and min(found) < 0:
         if name == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(found)}: {list(found)}")
@@ -60,7 +77,7 @@ def zeros(
     pin_memory: bool = False,
 ) -> Any:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
-    return _filled("zeros", sizes("zeros", size), 0, dtype, device, requires_grad)
+    return _filled("zeros", size, 0, dtype, device, requires_grad)
 
 
 def ones(
@@ -72,7 +89,7 @@ def ones(
     pin_memory: bool = False,
 ) -> Any:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
-    return _filled("ones", sizes("ones", size), 1, dtype, device, requires_grad)
+    return _filled("ones", size, 1, dtype, device, requires_grad)
 
 
 def empty(
@@ -84,7 +101,7 @@ def empty(
     pin_memory: bool = False,
 ) -> Any:
     """A tensor with undefined items."""
-    return _filled("empty", sizes("empty", size), None, dtype, device, requires_grad)
+    return _filled("empty", size, None, dtype, device, requires_grad)
 
 
 def full(
@@ -105,7 +122,7 @@ def full(
         dtype = dtypes.of_number(fill_value)
     else:
         as_dtype(dtype, "full").check_holds(fill_value)
-    return _filled("full", sizes("full", (size,)), fill_value, dtype, device, requires_grad)
+    return _filled("full", (size,), fill_value, dtype, device, requires_grad)
 
 
 def _fill_number(name: str, value: Any) -> Any:
@@ -134,6 +151,8 @@ def _like(name: str, x: Any, value: Any, dtype: Any, where: Any, requires_grad: 
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     dtype = x.dtype if dtype is None else dtype
     where = x._device if where is None else where
+    if x._array.flat is not None and memory_format is preserve_format:
+        return _filled(name, x._array.shape, value, dtype, where, requires_grad)
     if x._array.__class__ is not Array:
         from .autograd.batching import made_like
 
@@ -243,12 +262,14 @@ def arange(
     """
     if end is None:
         start, end = 0, start
-    for name, value in (("start", start), ("end", end), ("step", step)):
-        if not hasattr(value, "__float__"):
-            raise TypeError(f"arange(): argument '{name}' (position 1) must be Number, not {type(value).__name__}")
+    are_ints = start.__class__ is int and end.__class__ is int and step.__class__ is int
+    if not are_ints:
+        for name, value in (("start", start), ("end", end), ("step", step)):
+            if not hasattr(value, "__float__"):
+                raise TypeError(f"arange(): argument '{name}' (position 1) must be Number, not {type(value).__name__}")
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
+    if not are_ints and not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
@@ -260,7 +281,7 @@ def arange(
             )
         dtype = out.dtype
     if dtype is None:
-        integers = all(isinstance(v, int) for v in (start, end, step))
+        integers = are_ints or all(isinstance(v, int) for v in (start, end, step))
         wanted = dtypes.int64 if integers else dtypes.get_default_dtype()
     else:
         wanted = as_dtype(dtype, "arange")
@@ -275,10 +296,10 @@ def arange(
             if wanted is not dtypes.int64:
                 end = start + count * step
     target = default.device if device is None else _device(device).concrete()
-    result = dispatch(movement.arange, (), (start, end, step, wanted.name, target))
+    result = create(movement.arange, (start, end, step, wanted.name), target)
     if out is not None:
         return _counted_to(out, result)
-    return result._mark_leaf(requires_grad)
+    return result._mark_leaf(True) if requires_grad else result
 
 
 def _counted_to(out: Any, result: Any) -> Any:

@@ -80,6 +80,13 @@ def dispatch(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...] = (),
     return _general(op, inputs, attributes, out)
 
 
+def create(op: KernelOp, attributes: tuple[Any, ...], where: device) -> Any:
+    """`dispatch(op, (), (*attributes, where))`: without operands nothing is looked up, and nothing recorded."""
+    if watching or where.type != "cpu":
+        return dispatch(op, (), (*attributes, where))
+    return wrap_new(op.kernels["cpu"](*attributes, where.hardware), where)
+
+
 def _watched(op: Any, inputs: tuple[Any, ...], attributes: tuple[Any, ...], out: Any) -> Any:
     """`dispatch` while something looks on."""
     recorder = profiling.current()

@@ -46,8 +46,11 @@ def from_numpy(array: Any) -> Any:
 
 def _native(array: np.ndarray) -> np.ndarray:
     """The array under NumPy's one dtype object of its kind, by which kernels are found."""
-    native = next(d for d in FROM_NUMPY if d == array.dtype)
+    native = _NATIVE[array.dtype]
     return array.view(native) if array.dtype is not native else array
+
+
+_NATIVE = {d: d for d in FROM_NUMPY}
 
 
 def _check_dtype(array: np.ndarray) -> None:

@@ -19,6 +19,8 @@ def as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:
 
     Without one, the items decide together: Python's numbers by their kind, NumPy's and tensors by their own dtypes.
     """
+    if wanted is None and (plain := _of_one_kind(data)) is not None:
+        return plain
     if isinstance(data, (np.ndarray, np.generic)):
         if wanted is not None and isinstance(data, np.generic):
             _check_range([data.item()], wanted)
@@ -40,6 +42,25 @@ def as_array(data: Any, wanted: dtypes.dtype | None) -> np.ndarray:
             # Integers through int64, by which -1 becomes the largest uint8.
             through = np.dtype(np.int64) if wanted.category == "int" else wanted.numpy
             return np.array(flat, dtype=through).astype(wanted.numpy, copy=False).reshape(shape)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+
+
+def _of_one_kind(data: Any) -> np.ndarray | None:
+    """A float, int or bool, or a list of only such; None for anything else."""
+    kind = data.__class__
+    if kind is list or kind is tuple:
+        kinds = set(map(type, data))
+        if len(kinds) != 1:
+            return None
+        (kind,) = kinds
+    if kind is not float and kind is not int and kind is not bool:
+        return None
+    try:
+        if kind is not float:
+            return np.array(data, np.int64 if kind is int else np.bool_)
+        with np.errstate(over="ignore"):
+            return np.array(data, dtypes.get_default_dtype().numpy)
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
 

@@ -20,3 +20,13 @@ class Plans(dict[Any, Any]):
         if len(self) >= _MOST:
             self.clear()
         self[key] = plan
+
+
+def are_ints(args: tuple[Any, ...]) -> bool:
+    """Whether arguments are ints, or one tuple of them. An equal float or bool is none: it may be an error."""
+    if len(args) == 1 and isinstance(args[0], tuple):
+        args = args[0]
+    for x in args:  # noqa: SIM110  (a generator takes three times as long)
+        if x.__class__ is not int:
+            return False
+    return True

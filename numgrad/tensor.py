@@ -25,6 +25,7 @@ from .dispatch import dispatch
 from .dtype import FROM_NUMPY
 from .kernels import movement
 from .kernels.array import Array, Storage
+from .kernels.cpu import LAST_COMPILED
 from .operands import NUMBERS
 from .ops import casts, indexing, methods, splitting
 from .ops.dims import wrap_dim
@@ -428,6 +429,9 @@ class Tensor(Variable):
 
     def item(self) -> Any:
         """The only item as a Python number. Raises RuntimeError when there are several."""
+        flat = self._array.flat
+        if flat is not None and len(flat) == 1 and flat.dtype.num <= LAST_COMPILED:
+            return flat.item()
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         if self._array.__class__ is not Array:
@@ -522,6 +526,9 @@ class Tensor(Variable):
         return self.flip(0) if self.dim() else self
 
     def __bool__(self) -> Any:
+        flat = self._array.flat
+        if flat is not None and len(flat) == 1:
+            return bool(flat[0])
         if self._array.size != 1:
             what = "more than one value" if self._array.size else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")

@@ -24,7 +24,7 @@ from .kernels.array import Array, is_contiguous
 from .kernels.registry import run
 from .kernels.view_ops import SeveralViewsOp, ViewOp
 from .kernels.views import as_strided, select
-from .plans import Plans
+from .plans import Plans, are_ints
 
 
 class ViewPlan:
@@ -60,6 +60,26 @@ class ViewPlan:
         self.facts: dict[str, Any] | None = None
 
 
+class SeveralPlan:
+    """How a view op that gives several views, with given attributes, takes a given layout apart.
+
+    Attributes:
+        op: the op.
+        attributes: its plain arguments.
+        parts: of each view its shape, strides, `shift` and `size` (see `ViewPlan`).
+    """
+
+    __slots__ = ("attributes", "op", "parts")
+
+    def __init__(self, op: SeveralViewsOp, array: Array, attributes: tuple[Any, ...]) -> None:
+        self.op = op
+        self.attributes = attributes
+        self.parts = [
+            (shape, strides, offset - array.offset, math.prod(shape) if is_contiguous(shape, strides) else None)
+            for shape, strides, offset in op.layouts(array.shape, array.strides, array.offset, *attributes)
+        ]
+
+
 def several_steps(array: Array, calls: Sequence[tuple[ViewOp, tuple[Any, ...]]]) -> ViewPlan:
     """The plan for view ops, each with its attributes, one after the other."""
     steps: list[ViewPlan] = []
@@ -76,44 +96,36 @@ def several_steps(array: Array, calls: Sequence[tuple[ViewOp, tuple[Any, ...]]])
 
 
 def gives_view(check: Callable[..., Any]) -> Callable[..., Any]:
-    """The public function that gives the view which `check` finds: it checks the arguments and returns the view op and
-    its attributes, or else a tensor, which then is the result.
+    """The public function that gives the view, or the views, which `check` finds: it checks the arguments and returns
+    the view op and its attributes, or else what then is the result.
 
     What was found for ints is kept by them and the tensor's layout, and nothing is checked again: the transpose of a
     matrix takes 1.0 us, and 3.5 with its checks.
     """
-    plans = Plans()
+    plans = Plans()  # a `ViewPlan` or a `SeveralPlan` each
 
     @functools.wraps(check)
     def function(input: Any, *args: Any, **named: Any) -> Any:
         key = None
         if input.__class__ in CLASSES and not named:
             array = input._array
-            if array.__class__ is Array and _are_ints(args):
+            if array.__class__ is Array and are_ints(args):
                 key = array.shape, array.strides, args
                 plan = plans.get(key)
                 if plan is not None and not watching:
+                    if plan.__class__ is SeveralPlan:
+                        return _several_by_plan(input, plan)
                     return by_plan(input, plan, plan.shift, plan.attributes)
         found = check(input, *args, **named)
-        if found.__class__ is not tuple:
+        if found.__class__ is not tuple or not found or not isinstance(found[0], ViewOp):
             return found
         op, attributes = found
         result = run(op, (input,), attributes)
         if key is not None:
-            plans.keep(key, ViewPlan(op, array, attributes))
+            plans.keep(key, (SeveralPlan if isinstance(op, SeveralViewsOp) else ViewPlan)(op, array, attributes))
         return result
 
     return function
-
-
-def _are_ints(args: tuple[Any, ...]) -> bool:
-    """Whether arguments are ints, or one tuple of them. An equal float or bool is none: it may be an error."""
-    if len(args) == 1 and isinstance(args[0], tuple):
-        args = args[0]
-    for x in args:  # noqa: SIM110  (a generator takes three times as long)
-        if x.__class__ is not int:
-            return False
-    return True
 
 
 _rows = Plans()
@@ -137,7 +149,7 @@ def view(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     if mode.levels and x._array.__class__ is not Array:
         return run_at(x._array.level, op, (x,), attributes)
     if isinstance(op, SeveralViewsOp):
-        return _several_views(op, x, attributes)
+        return _several_by_plan(x, SeveralPlan(op, x._array, attributes))
     plan = ViewPlan(op, x._array, attributes)
     return by_plan(x, plan, plan.shift, attributes)
 
@@ -202,16 +214,24 @@ def view_in_place(op: ViewOp, x: Any, attributes: tuple[Any, ...]) -> Any:
     return x
 
 
-def _several_views(op: SeveralViewsOp, x: Any, attributes: tuple[Any, ...]) -> tuple[Any, ...]:
+def _several_by_plan(x: Any, plan: SeveralPlan) -> tuple[Any, ...]:
+    """The views of a tensor by the plan for its shape and strides."""
     array = x._array
-    made = op.layouts(array.shape, array.strides, array.offset, *attributes)
-    node = _node(op, x, attributes, len(made))
-    where, version = x._device, array.version
+    node = _node(plan.op, x, plan.attributes, len(plan.parts))
+    storage, dtype, start, flat, where = array.storage, array.dtype, array.offset, array.flat, x._device
+    version, edge = storage.version, None
     base = x if x._view is None else x._view.base
     creation = inherited(x._view, SEVERAL if mode.enabled else _unrecorded())
-    found = []
-    for k, layout in enumerate(made):
-        out = wrap(array.view(*layout), where, None if node is None else (node, k))
+    found: list[Any] = []
+    for shape, strides, shift, size in plan.parts:
+        if flat is None:
+            part = array.view(shape, strides, start + shift)
+        else:
+            items = None if size is None else flat[shift : shift + size]
+            part = Array(storage, dtype, shape, strides, start + shift, items)
+        if node is not None:
+            edge = (node, len(found))
+        out = wrap(part, where, edge)
         out._view = ViewInfo(base, version, creation)
         found.append(out)
     return tuple(found)

@@ -41,6 +41,10 @@ VIEWS = {  # of (4, 6)
     "new dimension": lambda x: x[..., None],
     "all of it": lambda x: x[...],
     "int and new dimension": lambda x: x[None, 2, None],
+    "unbind": lambda x: x.unbind(1)[2],
+    "split": lambda x: x.split(4, 1)[1],
+    "chunk": lambda x: x.chunk(3, -1)[0],
+    "split_with_sizes": lambda x: x.split([1, 5], 1)[1],
 }
 LAYOUTS = {
     "dense": lambda x: x,
@@ -232,6 +236,15 @@ CALLS = {  # of (4, 3)
     "std": lambda x: x.std(),
     "norm": lambda x: x.norm(),
     "logsumexp": lambda x: x.logsumexp((0, 1)),
+    "layer_norm": lambda x: ng.nn.functional.layer_norm(x, (3,)),
+    "affine layer_norm": lambda x: ng.layer_norm(x, (3,), x[0].contiguous(), x[1].contiguous()),
+    "nll_loss": lambda x: ng.nn.functional.nll_loss(x, ng.tensor([2, 0, -100, 1])),
+    "cross_entropy": lambda x: ng.nn.functional.cross_entropy(x, ng.tensor([2, 0, 1, 1]), reduction="none"),
+    "scatter_add": lambda x: x.scatter_add(1, ng.tensor(AT), x),
+    "index_add": lambda x: x.index_add(0, ng.tensor([3, 3]), x[:2]),
+    "var_mean": lambda x: ng.var_mean(x, 1, correction=0),
+    "to": lambda x: x.to(ng.float32 if x.dtype is ng.float64 else ng.float64),
+    "triu": lambda x: x.triu(1),
 }
 DTYPES = ("float32", "int64", "float16")
 
@@ -285,6 +298,9 @@ def test_a_recorded_call_by_a_plan_has_the_gradient(name):
         (lambda x, i: x.take(i), [11, 0], [12, 0]),
         (lambda x, i: x.gather(0, i[:, None].expand(2, 3).contiguous()), [3, 0], [0, -1]),
         (lambda x, i: ng.nn.functional.embedding(i, x), [3, 0], [0, 4]),
+        (lambda x, i: x.scatter_add(0, i[:, None].expand(2, 3).contiguous(), ng.ones(2, 3)), [3, 0], [0, 4]),
+        (lambda x, i: x.index_add(0, i, ng.ones(2, 3)), [3, 0], [0, 4]),
+        (lambda x, i: ng.nn.functional.nll_loss(x[:2], i), [2, 0], [0, 3]),
     ],
 )
 def test_items_are_checked_also_by_a_plan(call, good, bad):
@@ -339,6 +355,96 @@ def test_calls_by_plans_in_modes():
     saved.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         result.backward()
+
+
+def test_constants_are_the_plans_own():
+    x = ng.tensor(ITEMS, requires_grad=True)
+    for _ in range(3):
+        y = ng.layer_norm(x, (6,))
+        assert y.grad_fn.next_functions[1:] == ((None, 0), (None, 0))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        weight = ng.ones(6, dtype=ng.float64)
+        y = ng.layer_norm(x, (6,), weight)
+        weight.mul_(2)
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("index", [0, (1, 2), slice(1, None), (..., 0), (slice(None), slice(0, 2))])
+def test_numbers_are_written_as_in_numpy(index):
+    for given in (ITEMS, ITEMS.T):
+        for dtype, value in [("float32", 0.5), ("float64", 7), ("int64", -3), ("uint8", 255), ("bool", True)]:
+            x = ng.tensor(ITEMS.astype(dtype))
+            x = x if given is ITEMS else x.t()
+            wanted = given.astype(dtype)
+            for _ in range(2):
+                before = x._version
+                x[index] = value
+                assert x._version == before + 1
+                wanted[index] = value
+                assert_array_equal(x.numpy(), wanted)
+
+
+@pytest.mark.parametrize("index", [[3, -1, 3], [[0, 1]], ITEMS > 5, (ITEMS > 5)[:, 0]])
+def test_numbers_are_written_at_index_tensors_as_in_numpy(index):
+    for dtype, value in [("float32", 0.5), ("int64", -3), ("bool", True)]:
+        x, wanted = ng.tensor(ITEMS.astype(dtype)), ITEMS.astype(dtype)
+        for _ in range(2):
+            before = x._version
+            x[ng.tensor(index)] = value
+            wanted[index] = value
+            assert x._version == before + 1
+            assert_array_equal(x.numpy(), wanted)
+            assert_array_equal(x[ng.tensor(index)].numpy(), wanted[index])
+    with pytest.raises(IndexError, match="index 4 is out of bounds for dimension 0 with size 4"):
+        x[ng.tensor([0, 4])] = 1
+    with pytest.raises(IndexError, match="shape of the mask"):
+        x[ng.ones(6, 4, dtype=ng.bool)] = 1
+    positions = ng.tensor([1, 0])
+    with pytest.raises(RuntimeError, match="unsupported operation"):
+        positions[positions] = 5
+    y = ng.tensor(ITEMS, requires_grad=True)
+    z = y * 2
+    z[ng.tensor(index)] = 1.0
+    z.sum().backward()
+    wanted = np.full(ITEMS.shape, 2.0)
+    wanted[index] = 0
+    assert_array_equal(y.grad.numpy(), wanted)
+    assert z[ng.tensor(index)].requires_grad
+
+
+def test_numbers_are_written_where_that_is_recorded_or_forbidden():
+    leaf = ng.zeros(3, requires_grad=True)
+    leaf[0]
+    with pytest.raises(RuntimeError, match="leaf"):
+        leaf[0] = 1.0
+    with ng.no_grad():
+        leaf[0] = 1.0
+    assert leaf.tolist() == [1, 0, 0]
+    y = leaf * 2
+    y[0] = 5.0
+    assert y.grad_fn.name() == "torch::autograd::CopySlices"
+    z = (leaf * 2)[:]
+    z[1] = 5.0
+    z.sum().backward()
+    assert leaf.grad.tolist() == [2, 0, 2]
+    with ng.inference_mode():
+        made = ng.zeros(2)
+        made[0] = 1.0
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        made[0] = 2.0
+    for dtype, number in [(ng.uint8, 256), (ng.int8, 128), (ng.float16, 1e6), (ng.float32, 1e39)]:
+        with pytest.raises(RuntimeError, match="without overflow"):
+            ng.zeros(2, dtype=dtype)[0] = number
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        ng.zeros(2)[0] = 1 << 63
+    rows = ng.func.vmap(lambda row: _with_first(row, 9.0))(ng.zeros(2, 3))
+    assert rows.tolist() == [[9, 0, 0], [9, 0, 0]]
+
+
+def _with_first(row, value):
+    row = row.clone()
+    row[0] = value
+    return row
 
 
 def test_one_tensor_given_twice():

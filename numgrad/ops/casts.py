@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import dtype as dtypes
 from ..autograd.variable import CLASSES
+from ..call_plans import Call, with_plans
 from ..device import device as Device
 from ..dispatch import dispatch
 from ..kernels import movement
@@ -58,9 +59,23 @@ def to(
     strides = wanted_strides("to", memory_format, self._array.shape)
     if not copy and wanted is self.dtype and where.hardware == self._device.hardware and has_strides(self, strides):
         return self
+    return _converted(self, wanted, where, strides)
+
+
+def _converted(self: Any, wanted: dtypes.dtype, where: Device, strides: Any) -> Any:
+    """A copy in a dtype and on a device, with these strides or, for None, laid out as the tensor."""
     where.kernels()
     warn_discarded(self.dtype, wanted)
-    return lay_out(dispatch(movement.to_copy, (self,), (wanted.name, where.hardware)), strides)
+    attributes = wanted.name, where.hardware
+    moves = where.hardware != self._device.hardware
+    found = dispatch(movement.to_copy, (self,), attributes) if moves else _copied(self, *attributes)
+    return found if strides is None else lay_out(found, strides)
+
+
+@with_plans
+def _copied(x: Any, dtype: str, hardware: str) -> Any:
+    """A copy on the same hardware."""
+    return Call(movement.to_copy, (x,), (dtype, hardware))
 
 
 def warn_discarded(given: dtypes.dtype, wanted: dtypes.dtype) -> None:
@@ -100,8 +115,9 @@ def type_as(self: Any, other: Any) -> Any:
 
 def _cast(name: str, wanted: dtypes.dtype) -> Callable[..., Any]:
     def method(self: Any, *, memory_format: Any = None) -> Any:
-        if memory_format is not None:
-            wanted_strides(name, memory_format, self._array.shape)  # for its errors
+        if memory_format is None:
+            return self if self.dtype is wanted else _converted(self, wanted, self._device, None)
+        wanted_strides(name, memory_format, self._array.shape)  # for its errors
         return to(self, wanted, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name

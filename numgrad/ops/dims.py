@@ -62,10 +62,13 @@ def as_sizes(sizes: Sequence[Any], name: str, argument: str = "size") -> tuple[i
     """The ints of `f(2, 3)` or `f((2, 3))`. Raises TypeError for anything else, in the name of the function `name`."""
     nested = len(sizes) == 1 and isinstance(sizes[0], (tuple, list))
     found = sizes[0] if nested else sizes
+    are_ints = True
     for position, size in enumerate(found):
-        if size.__class__ is not int and not hasattr(size, "__index__"):
-            raise TypeError(_not_ints(name, argument, position, type(size).__name__, nested))
-    return tuple(s if s.__class__ is int else int(s.__index__()) for s in found)
+        if size.__class__ is not int:
+            are_ints = False
+            if not hasattr(size, "__index__"):
+                raise TypeError(_not_ints(name, argument, position, type(size).__name__, nested))
+    return tuple(found) if are_ints else tuple(int(s.__index__()) for s in found)
 
 
 def _not_ints(name: str, argument: str, position: int, kind: str, nested: bool) -> str:

@@ -10,7 +10,7 @@ from .. import dtype as dtypes
 from ..autograd.grad_mode import mode
 from ..autograd.variable import CLASSES
 from ..device import CPU, device
-from ..dispatch import dispatch
+from ..dispatch import create, dispatch
 from ..kernels import draws
 from ..random import chosen
 
@@ -34,7 +34,10 @@ def draw(
     def items(size: tuple[int, ...]) -> Any:
         positions = draws.positions(kind, dtype.numpy, math.prod(size))
         stream = chosen(generator, target, name).advance(positions)
-        return dispatch(draws.draw, (), (size, kind, dtype.name, *bounds, *stream, target), out)
+        attributes = (size, kind, dtype.name, *bounds, *stream)
+        if out is None:
+            return create(draws.draw, attributes, target)
+        return dispatch(draws.draw, (), (*attributes, target), out)
 
     if mode.levels:
         from ..autograd.batching import drawn
@@ -48,7 +51,8 @@ def integers(
 ) -> Any:
     """A new tensor of integers from `low` to `last`, both included, in any dtype."""
     high = min(last + 1, low + 2**64 - 1)
-    return draw(name, "integers", size, dtypes.int64, where, generator, (low, high)).to(dtype)
+    drawn = draw(name, "integers", size, dtypes.int64, where, generator, (low, high))
+    return drawn if dtype is dtypes.int64 else drawn.to(dtype)
 
 
 def real(name: str, argument: str, position: int, value: Any) -> float:

@@ -11,14 +11,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import interop
-from ..autograd.inplace import shows_items_twice
-from ..autograd.variable import CLASSES, describe
+from ..autograd.grad_mode import mode
+from ..autograd.inplace import check_counted, shows_items_twice
+from ..autograd.variable import CLASSES, describe, wrap_new
 from ..autograd.watch import watching
 from ..call_plans import Call, with_plans
-from ..dispatch import dispatch
+from ..dispatch import create, dispatch
 from ..kernels import indexing as kernels
 from ..kernels import movement, views
 from ..kernels.array import Array
+from ..kernels.blocks import check_bounds
+from ..kernels.cpu import fill, from_host
 from ..kernels.indexing import indexed_shape
 from ..operands import broadcast_shapes
 from ..plans import Plans
@@ -57,6 +60,16 @@ def get(input: Any, index: Any) -> Any:
             return by_plan(input, plan, plan.shift, plan.attributes)
     if index.__class__ in CLASSES and index.dim() and input.dim() and index.dtype.name == "int64":
         return _at(input, index)
+    if (
+        index.__class__ in CLASSES
+        and index._array.dtype.kind == "b"
+        and array.flat is not None
+        and input._device is index._device
+        and _is_quick_index(array, index._array)
+        and not watching
+        and not (mode.enabled and (input._requires_grad or input._view is not None))
+    ):
+        return wrap_new(from_host(array.flat[index._array.flat]), input._device)
     found = _Indexed(input)
     if index.__class__ is slice and (index.step is None or (index.step.__class__ is int and index.step > 0)):
         found.cut(0, index, always=True)
@@ -102,6 +115,8 @@ def _key_of(index: Any) -> tuple[Any, ...] | None:
 def put(input: Any, index: Any, value: Any) -> None:
     """`input[index] = value`, of a tensor (broadcast, cast to the dtype unless index tensors are used) or a number."""
     if value.__class__ not in CLASSES:
+        if _fill(input, index, value):
+            return
         value = _scalar(input, value)
     if index is False:
         return
@@ -128,6 +143,46 @@ def put(input: Any, index: Any, value: Any) -> None:
     _index_put(target, found.tensors, dims, positions, value, False, target)
 
 
+def _fill(input: Any, index: Any, value: Any) -> bool:
+    """Write a number to a part of a contiguous tensor on the CPU that no graph knows; False where anything else is asked."""
+    array, view = input._array, input._view
+    if array.flat is None or watching:
+        return False
+    if mode.enabled and (input.requires_grad or (view is not None and view.base.requires_grad)):
+        return False
+    positions = index._array if index.__class__ in CLASSES else None
+    if positions is None:
+        if index.__class__ is not int and _key_of(index) is None:
+            return False
+    elif not _is_quick_index(array, positions):
+        return False
+    kind = array.dtype.kind
+    if not (kind == "f" and value.__class__ is float) and not (kind in "fi" and value.__class__ is int):
+        return False
+    if not -(1 << 63) <= value < 1 << 63 and value.__class__ is int:
+        return False
+    input._check_number(value)
+    check_counted(input)
+    if positions is None:
+        fill(get(input, index)._array, value)
+    elif positions.dtype.kind == "b":
+        array.flat[positions.flat] = value
+    else:
+        check_bounds(positions.ndarray, array.shape[0], "dimension 0")
+        array.ndarray[positions.ndarray] = value
+    array.storage.version += 1
+    return True
+
+
+def _is_quick_index(array: Array, positions: Array) -> bool:
+    """Whether an index is contiguous, in other memory, and a mask of all items or int64 positions of the first dimension."""
+    if positions.flat is None or not array.size or positions.storage is array.storage:
+        return False
+    if positions.dtype.kind == "b":
+        return positions.shape == array.shape != ()
+    return positions.dtype.name == "int64" and bool(positions.shape) and bool(array.shape)
+
+
 def _scalar(input: Any, value: Any) -> Any:
     """A Python number as a tensor of the dtype of `input`. Raises TypeError for anything but a number."""
     if not isinstance(value, (int, float, complex)):
@@ -141,7 +196,7 @@ def _scalar(input: Any, value: Any) -> Any:
     input._check_number(value)
     if not isinstance(value, complex) and value < 0 and not input.dtype.is_signed:
         value = int(value) % 256 if input.dtype.name == "uint8" else True
-    return dispatch(movement.full, (), ((), value, input.dtype.name, input._device))
+    return create(movement.full, ((), value, input.dtype.name), input._device)
 
 
 def _copy_to(target: Any, value: Any) -> None:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..autograd.variable import CLASSES
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..dtype import bfloat16, float16, float32
 from ..kernels import normalization as kernels
@@ -13,6 +14,7 @@ from ..limits import finfo
 from .checks import check_tensor
 
 
+@with_plans
 def layer_norm(
     input: Any,
     normalized_shape: Any,
@@ -32,7 +34,17 @@ def layer_norm(
         >>> ng.layer_norm(ng.tensor([1.0, 3.0]), (2,))
         tensor([-1.0000,  1.0000])
     """
-    return native_layer_norm(input, normalized_shape, weight, bias, eps, _name="layer_norm")[0]
+    shape = _checked_shape("layer_norm", input, normalized_shape, weight, bias, eps)
+    if len(shape) > 1 or any(p is not None and p.dtype is not input.dtype for p in (weight, bias)):
+        return native_layer_norm(input, normalized_shape, weight, bias, eps, _name="layer_norm")[0]
+    factor = input.new_ones(shape) if weight is None else weight
+    shift = input.new_zeros(shape) if bias is None else bias
+    made = tuple(x for x, given in ((factor, weight), (shift, bias)) if given is None)
+    return Call(kernels.layer_norm, (input, factor, shift), (float(eps),), _first_of_three, constants=made)
+
+
+def _first_of_three(first: Any, second: Any, third: Any) -> Any:
+    return first
 
 
 def native_layer_norm(

@@ -38,20 +38,20 @@ def _factory(
     device: Any,
     requires_grad: Any,
 ) -> Any:
-    fits = {
-        "generator": generator is None or isinstance(generator, Generator),
-        "dtype": dtype is None or dtypes.as_dtype(dtype) is not None,
-        "requires_grad": isinstance(requires_grad, bool),
-    }
     is_sized = size is not None or (bool(shape) and (len(shape) == 1 or not isinstance(shape[0], (tuple, list))))
-    if not is_sized or not all(fits.values()):
-        given = {"generator": generator, "dtype": dtype, "requires_grad": requires_grad}
-        raise invalid_combination(name, shape, {k: given[k] for k, fit in fits.items() if not fit}, _SIZES)
+    wrong = {}
+    if generator is not None and not isinstance(generator, Generator):
+        wrong["generator"] = generator
+    if dtype is not None and dtypes.as_dtype(dtype) is None:
+        wrong["dtype"] = dtype
+    if not isinstance(requires_grad, bool):
+        wrong["requires_grad"] = requires_grad
+    if wrong or not is_sized:
+        raise invalid_combination(name, shape, wrong, _SIZES)
     wanted = _wanted(name, out, dtype)
     refuse_integers(_KERNELS[kind], wanted)
-    return draw(
-        name, kind, sizes(name, shape if size is None else (size,)), wanted, device, generator, out=out
-    )._mark_leaf(requires_grad)
+    drawn = draw(name, kind, sizes(name, shape if size is None else (size,)), wanted, device, generator, out=out)
+    return drawn._mark_leaf(True) if requires_grad else drawn
 
 
 def _wanted(name: str, out: Any, dtype: Any) -> dtypes.dtype:

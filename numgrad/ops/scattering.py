@@ -143,6 +143,7 @@ def _checked_src(name: str, input: Any, dim: int, index: Any, src: Any) -> Any:
     return src if src.dim() or not index.dim() else expand(src, tuple(index.shape))
 
 
+@with_plans
 def scatter_add(input: Any, dim: int, index: Any, src: Any, *, out: Any = None) -> Any:
     """`input` with items of `src` added along `dim`; at equal indices all of them are. See `scatter`.
 
@@ -154,6 +155,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any, *, out: Any = None) 
     return _scatter_add("scatter_add", input, dim, index, src, out)
 
 
+@with_plans
 def scatter_add_(input: Any, dim: int, index: Any, src: Any) -> Any:
     """`scatter_add` in place."""
     return _scatter_add("scatter_add_", input, dim, index, src, input)
@@ -164,7 +166,7 @@ def _scatter_add(name: str, input: Any, dim: int, index: Any, src: Any, out: Any
     d = wrap_dim(dim, input.dim())
     check_tensor(name, index, "index", 3)
     check_tensor(name, src, "src", 3 if name[-1] == "_" else 4)
-    return dispatch(kernels.scatter_add, (input, index, _checked_src("scatter", input, d, index, src)), (d,), out)
+    return Call(kernels.scatter_add, (input, index, _checked_src("scatter", input, d, index, src)), (d,), out=out)
 
 
 def scatter_reduce(

@@ -67,6 +67,7 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Any = No
     return written("nonzero_static", filled, out)
 
 
+@with_plans
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1, out: Any = None) -> Any:
     """`input` with `alpha` times the slices of `source` added at the indices of a vector; at equal ones all of them.
 
@@ -81,6 +82,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1
     return _index_add("index_add", input, dim, index, source, alpha, out)
 
 
+@with_plans
 def index_add_(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
     """`index_add` in place."""
     return _index_add("index_add_", input, dim, index, source, alpha, input)
@@ -122,7 +124,7 @@ def check_slices(name: str, method: str, input: Any, dim: int, index: Any, sourc
 def _index_add(name: str, input: Any, dim: int, index: Any, source: Any, alpha: Any, out: Any) -> Any:
     d = check_slices(name, "index_add_", input, dim, index, source)
     input._check_number(alpha)
-    return dispatch(kernels.index_add, (input, index, source), (d, alpha), out)
+    return Call(kernels.index_add, (input, index, source), (d, alpha), out=out)
 
 
 def index_copy(input: Any, dim: int, index: Any, source: Any, *, out: Any = None) -> Any:

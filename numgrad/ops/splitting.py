@@ -13,18 +13,20 @@ from .. import viewing
 from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import views
+from ..viewing import gives_view
 from .checks import check_tensor
 from .dims import as_sizes, wrap_dim
 
 
-def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
+@gives_view
+def unbind(input: Any, dim: int = 0) -> Any:
     """All slices of a dimension, without that dimension, as views.
 
     Raises IndexError for a 0-d tensor.
     """
     if not input.dim():
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return dispatch(views.unbind, (input,), (wrap_dim(dim, input.dim()),))
+    return views.unbind, (wrap_dim(dim, input.dim()),)
 
 
 def rows(input: Any) -> Iterator[Any]:
@@ -32,7 +34,7 @@ def rows(input: Any) -> Iterator[Any]:
     return viewing.rows(input) if viewing.is_unrecorded(input) else iter(unbind(input))
 
 
-def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Any, ...]:
+def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> Any:
     """Parts along a dimension, as views: of one extent (the last may be smaller), or of the extents of a list.
 
     Example:
@@ -40,12 +42,20 @@ def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, spli
         >>> ng.arange(5).split(2)
         (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    size = split_size_or_sections if split_size is None else split_size
+    return _parts(tensor, split_size_or_sections if split_size is None else split_size, dim)
+
+
+@gives_view
+def _parts(tensor: Any, size: Any, dim: int) -> Any:
     if isinstance(size, float):
         raise TypeError("split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not float")
     if not hasattr(size, "__index__"):
         return split_with_sizes(tensor, size, dim)
-    size = int(size)
+    return _split(tensor, int(size), dim)
+
+
+def _split(tensor: Any, size: int, dim: int) -> Any:
+    """The view op for parts of one extent, with its attributes."""
     if not tensor.dim():
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if size < 0:
@@ -55,7 +65,7 @@ def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, spli
         raise RuntimeError(
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {tensor._array.shape[d]}"
         )
-    return dispatch(views.split, (tensor,), (max(size, 1), d))
+    return views.split, (max(size, 1), d)
 
 
 def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
@@ -80,7 +90,8 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return dispatch(views.split_with_sizes, (input,), (sizes, d))
 
 
-def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+@gives_view
+def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     """At most `chunks` parts of equal extent along a dimension (the last may be smaller), as views."""
     check_tensor("chunk", input)
     if not input.dim():
@@ -91,7 +102,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     extent = input._array.shape[d]
     if not extent:
         return split_with_sizes(input, (0,) * chunks, d)
-    return split(input, -(-extent // chunks), d)
+    return _split(input, -(-extent // chunks), d)
 
 
 def tensor_split(

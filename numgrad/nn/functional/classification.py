@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...dispatch import dispatch
+from ...call_plans import Call, with_plans
 from ...kernels import class_losses
 from ...ops.checks import check_tensor
 from ...ops.probabilities import log_softmax
@@ -46,7 +46,8 @@ def _check_arguments(name: str, input: Any, target: Any, weight: Any, ignore_ind
         raise TypeError(f"{name}(): argument 'ignore_index' (position 5) must be int, not {kind}")
 
 
-def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
+@with_plans
+def _nll_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
     rank = input.dim()
     if rank < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {rank})")
@@ -66,12 +67,12 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
     if weight is None:
         op = class_losses.nll_loss2d if rank == 4 else class_losses.nll_loss
-        return dispatch(op, (input, target), (reduction, ignore_index))
+        return Call(op, (input, target), (reduction, ignore_index))
     if weight.dtype is not input.dtype:
         names = input.dtype.scalar_name, weight.dtype.scalar_name
         raise RuntimeError("expected scalar type {} but found {}".format(*names))
     op = class_losses.nll_loss2d_weight if rank == 4 else class_losses.nll_loss_weight
-    return dispatch(op, (input, target, weight), (reduction, ignore_index))
+    return Call(op, (input, target, weight), (reduction, ignore_index), kept=False)  # `check_constant` asks each time
 
 
 def _check_rows(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
