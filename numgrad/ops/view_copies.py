@@ -58,7 +58,8 @@ def _copied(input: Any, shown: Any, node_name: str) -> Any:
         # The gradient of the copy is that of the view, so the view's own node serves; nobody else has it.
         node, number = shown._edge
         if not isinstance(node, _Copied):
-            node.__class__ = _node_class(type(node), node_name)
+            kind: Any = type(node)
+            node.__class__ = _node_class(kind, node_name)
         copy._edge, copy._requires_grad = (node, number), True
     return copy
 
@@ -122,7 +123,7 @@ expand_copy = _copying(shaping.expand, "expand_copy")
 narrow_copy = _copying(shaping.narrow, "narrow_copy", "NarrowCopyBackward0")
 permute_copy = _copying(shaping.permute, "permute_copy")
 select_copy = _copying(shaping.select, "select_copy")
-slice_copy = _copying(_sliced, "slice_copy")
+slice_copy = _copying(_sliced, "slice_copy", "SliceBackward0_copy")
 squeeze_copy = _copying(shaping.squeeze, "squeeze_copy")
 t_copy = _copying(shaping.t, "t_copy")
 transpose_copy = _copying(shaping.transpose, "transpose_copy")
