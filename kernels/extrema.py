@@ -30,7 +30,7 @@ from .folds import (
 from .prepared import Operand, Prepared
 from .reductions import COUNT
 from .registry import Sample, op
-from .scatter import gather
+from .scatter import gather, scatter
 
 # ---------------------------------------------------------------------------------------------------- loops
 _BITS = """
@@ -418,8 +418,15 @@ def _to_the_first(g0, out1, input_shape, dim, keepdim):
     return value_selecting_reduction_backward(g0, out1, dim=dim, shape=input_shape, keepdim=keepdim)
 
 
+def _to_the_first_fused(
+    g0: np.ndarray, out1: np.ndarray, input_shape: Shape, dim: int, keepdim: bool, needs: tuple[bool, ...]
+) -> tuple[np.ndarray]:
+    return (_scatter_along(g0, out1, dim, input_shape, keepdim),)
+
+
 for one in (max_dim, min_dim):
     one.grad("input")(_to_the_first)
+    one.fused_backward("cpu")(_to_the_first_fused)
     one.non_differentiable_outputs = (1,)
 
 
@@ -448,7 +455,7 @@ def _scatter_along(g: np.ndarray, indices: np.ndarray, dim: int, shape: Shape, k
         return out
     if not keepdim:
         g, indices = np.expand_dims(g, dim), np.expand_dims(indices, dim)
-    np.put_along_axis(out, indices.astype(np.int64), g, dim)
+    scatter.kernels["cpu"](out, indices, g, dim)
     return out
 
 

@@ -216,6 +216,11 @@ def _(g, diagonal):
     return tril(g, diagonal=diagonal)
 
 
+@tril.fused_backward("cpu")
+def _(g: np.ndarray, diagonal: int, needs: tuple[bool, ...]) -> tuple[np.ndarray]:
+    return (_triangle(g, diagonal, True),)
+
+
 @op(samples=_TRIANGLES, reference=lambda x, diagonal: np.triu(x, diagonal), moves=True)
 def triu(input, *, diagonal):
     """Matrices with zeros below a diagonal."""
@@ -234,6 +239,11 @@ def _(x: Operand, diagonal: int) -> Prepared | None:
 @triu.grad("input")
 def _(g, diagonal):
     return triu(g, diagonal=diagonal)
+
+
+@triu.fused_backward("cpu")
+def _(g: np.ndarray, diagonal: int, needs: tuple[bool, ...]) -> tuple[np.ndarray]:
+    return (_triangle(g, diagonal, False),)
 
 
 # ---------------------------------------------------------------------------------------------------- diagonals

@@ -104,6 +104,13 @@ def _(g, dim):
     return _reversed_cumsum(g, dim)
 
 
+@cumsum.fused_backward("cpu")
+def _(g: np.ndarray, dim: int, needs: tuple[bool, ...]) -> tuple[np.ndarray]:
+    if not g.ndim:
+        return (g,)
+    return (np.flip(_scanned(cumsum_blocks, np.flip(g, dim), dim, _total(g)), dim),)
+
+
 # ---------------------------------------------------------------------------------------------------- cumprod
 @loop
 def cumprod_blocks(x, out, totals):

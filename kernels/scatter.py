@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .array import around
+from .array import Shape, around
 from .blocks import as_bits, first_outside, is_compiled
 from .cpu import SPLIT, loop
 from .prepared import Operand, Prepared
@@ -144,6 +144,13 @@ def _(x: Operand, index: Operand, dim: int) -> Prepared | None:
 @gather.grad("input")
 def _(g, index, input_shape, dim):
     return scatter_add(g.new_zeros(input_shape), index, g, dim=dim)
+
+
+@gather.fused_backward("cpu")
+def _(g: np.ndarray, index: np.ndarray, input_shape: Shape, dim: int, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    out = np.zeros(input_shape, g.dtype)
+    _write(out, index, g, dim, _add_along)
+    return out, None
 
 
 # ---------------------------------------------------------------------------------------------------- scatter

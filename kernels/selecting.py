@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import cpu
-from .array import Array, around
+from .array import Array, Shape, around
 from .blocks import add_blocks, check_bounds, first_outside, is_compiled, prepared_take, put_blocks, take_blocks
 from .movement import cat
 from .prepared import Operand, Prepared
@@ -72,6 +72,13 @@ def _(x: Operand, index: Operand, dim: int) -> Prepared | None:
 @index_select.grad("input")
 def _(g, index, input_shape, dim):
     return index_add(g.new_zeros(input_shape), index, g, dim=dim, alpha=1)
+
+
+@index_select.fused_backward("cpu")
+def _(g: np.ndarray, index: np.ndarray, input_shape: Shape, dim: int, needs: tuple[bool, ...]) -> tuple[Any, ...]:
+    out = np.zeros(input_shape, g.dtype)
+    _write(out, dim, index, g, True)
+    return out, None
 
 
 def _added_reference(x: Any, index: Any, source: Any, dim: int, alpha: float) -> np.ndarray:

@@ -295,6 +295,11 @@ def _(g: Any, input_shape: Shape, dim: int, start: int, end: int, step: int) -> 
     return slice_backward(g, shape=input_shape, dim=dim, start=start, end=end, step=step)
 
 
+@slice_.grad_of_arrays
+def _(g: Array, input_shape: Shape, dim: int, start: int, end: int, step: int) -> list[Array]:
+    return [scatter_view(g, input_shape, slice_.layout(*_dense(input_shape), dim, start, end, step))]
+
+
 @op(
     samples=[Sample(((2, 4),), {"shape": (5, 4), "dim": 0, "start": 1, "end": 5, "step": 2})],
     reference=lambda g, shape, dim, start, end, step: _placed(

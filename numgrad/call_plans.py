@@ -65,11 +65,13 @@ class CallPlan:
         results: dtype, shape and strides of each result of the prepared call.
         is_single: whether there is a prepared call, with one result, of this dtype, shape and strides.
         facts: what nodes keep besides arrays, by the inputs that need gradients.
+        differentiable: of each result whether it may have a gradient; None before the first recorded call.
     """
 
     __slots__ = (
         "attributes",
         "constants",
+        "differentiable",
         "dtype",
         "facts",
         "finish",
@@ -89,6 +91,7 @@ class CallPlan:
         self.constants = call.constants
         self.order = order
         self.facts: dict[int, dict[str, Any]] = {}
+        self.differentiable: list[bool] | None = None
         prepare = call.op.prepare
         made = None if prepare is None else prepare(*operands, *call.attributes)
         self.run: Any = None if made is None else made.run
@@ -191,7 +194,7 @@ def _first(call: Any, plans: Plans, key: Any, tensors: list[Any]) -> Any:
         return call
     result = _run(call)
     if call.kept and call.out is None and call.inputs and _is_direct(call):
-        order = _order(call.inputs, [*tensors, *call.constants])
+        order = _order(call.op, call.inputs, [*tensors, *call.constants])
         if order is not None:
             plan = CallPlan(call, order, [Operand(x._array.shape, x._array.dtype) for x in call.inputs])
             if plan.run is not None or not call.op.updates:
@@ -199,11 +202,14 @@ def _first(call: Any, plans: Plans, key: Any, tensors: list[Any]) -> Any:
     return result
 
 
-def _order(inputs: Sequence[Any], tensors: list[Any]) -> list[int] | None:
+def _order(op: KernelOp, inputs: Sequence[Any], tensors: list[Any]) -> list[int] | None:
     """For each input its number among tensors, [] for their own order.
 
-    None where that cannot be told: an input is none of them, or one of them is there twice.
+    None where that cannot be told: an input is none of them, or one of them is there twice, unless the op takes any
+    number of tensors, as they come.
     """
+    if op.variadic and len(inputs) == len(tensors) and all(x is y for x, y in zip(inputs, tensors, strict=True)):
+        return []
     places = {id(x): i for i, x in enumerate(tensors)}
     if len(places) < len(tensors) or any(id(x) not in places for x in inputs):
         return None
@@ -262,19 +268,23 @@ def _by_plan(plan: CallPlan, tensors: list[Any], flats: list[Any]) -> Any:
 def _recorded(plan: CallPlan, mask: int, operands: list[Array], found: list[Array], edges: Any, where: Any) -> Any:
     """The result with its node."""
     op = plan.op
-    differentiable = [
-        k not in op.non_differentiable_outputs and FROM_NUMPY[a.dtype].is_differentiable for k, a in enumerate(found)
-    ]
-    if not any(differentiable):
-        results = [wrap_new(array, where) for array in found]
-    else:
-        facts = plan.facts.get(mask)
-        if facts is None:
-            facts = facts_of(op, mask, operands, plan.attributes)
-            if not save_plan(op, mask).strides:  # which dimensions of extent 1 have at will
-                plan.facts[mask] = facts
+    differentiable = plan.differentiable
+    if differentiable is None:
+        differentiable = plan.differentiable = [
+            k not in op.non_differentiable_outputs and FROM_NUMPY[a.dtype].is_differentiable
+            for k, a in enumerate(found)
+        ]
+    facts = plan.facts.get(mask)
+    if facts is None:
+        facts = facts_of(op, mask, operands, plan.attributes)
+        if not save_plan(op, mask).strides:  # which dimensions of extent 1 have at will
+            plan.facts[mask] = facts
+    node = None
+    if True in differentiable:
         node = record(op, mask, operands, found, plan.attributes, edges, where, facts)
-        results = [wrap(a, where, (node, k) if differentiable[k] else None) for k, a in enumerate(found)]
     if op.outputs == 1:
-        return results[0] if plan.finish is None else plan.finish(results[0])
+        result = wrap(found[0], where, None if node is None else (node, 0))
+        return result if plan.finish is None else plan.finish(result)
+    edges = [(node, k) if is_one else None for k, is_one in enumerate(differentiable)]
+    results = [wrap(array, where, edge) for array, edge in zip(found, edges, strict=True)]
     return tuple(results) if plan.finish is None else plan.finish(*results)

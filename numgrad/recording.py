@@ -40,7 +40,9 @@ def record(
         facts: what `facts_of` gives, where that is known.
     """
     plan = save_plan(op, mask)
-    saved = {name: arrays[i] for name, i in plan.inputs}
+    saved = {}
+    for name, i in plan.inputs:
+        saved[name] = arrays[i]
     for name, k in plan.outputs:
         saved[name] = found[k]
     if facts is None:

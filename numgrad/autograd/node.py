@@ -176,7 +176,13 @@ def raise_modified(array: Array, version: int, producer: str | None, is_result: 
 
 def saved_versions(saved: Iterable[Any]) -> list[int]:
     """The versions of arrays (0 for a number) at the time they are saved. Raises RuntimeError for inference tensors."""
-    versions = [x.version if isinstance(x, Array) else 0 for x in saved]
+    versions = []
+    for x in saved:
+        if x.__class__ is Array:  # `x.version`, written out
+            storage = x._storage
+            versions.append(0 if storage is None else storage.version)
+        else:
+            versions.append(x.version if isinstance(x, Array) else 0)
     if versions and min(versions) < 0:
         raise RuntimeError(_INFERENCE)
     return versions
