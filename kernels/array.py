@@ -28,7 +28,7 @@ class Storage:
 
     `buffer` is a 1-D contiguous ndarray on the CPU and the runtime's handle elsewhere. `writer` tells, for the message
     about a modified saved tensor, of the last recorded in-place write: the name of the node that the base tensor then
-    had, and the base's layout.
+    had, and the identity of its array.
     """
 
     __slots__ = ("__weakref__", "buffer", "device", "version", "writer")

@@ -16,8 +16,9 @@ _WIDE = [[2.0, 1.0, 0.5], [0.5, 3.0, -1.0]]
 
 
 def _pseudoinverse(A: np.ndarray, cutoff: np.ndarray, hermitian: bool = False) -> np.ndarray:
-    if hermitian:
-        A = np.tril(A) + np.swapaxes(np.tril(A, -1).conj(), -1, -2)
+    if hermitian:  # as LAPACK reads it: the imaginary parts of the diagonal do not count
+        below = np.tril(A, -1)
+        A = below + np.swapaxes(below.conj(), -1, -2) + np.tril(np.triu(A)).real
     u, s, vh = singular_values(A)
     kept = s > cutoff[..., None]
     with np.errstate(divide="ignore"):

@@ -197,13 +197,13 @@ def rebase(target: Any, node: Node) -> None:
     """Make `target` the result of `node`, after its data was written and its version raised."""
     view = target._view
     if view is None:
-        target._array.storage.writer = (node.name(), target._array.layout)
+        target._array.storage.writer = (node.name(), id(target._array))
         move_retained(target, (node, 0))
         target._edge = (node, 0)
         target._requires_grad = True
         return
     base = view.base
-    base._array.storage.writer = (CopySlices.__name__, base._array.layout)
+    base._array.storage.writer = (CopySlices.__name__, id(base._array))
     edge = (CopySlices(base, target._array, node), 0)
     move_retained(base, edge)
     base._edge = edge

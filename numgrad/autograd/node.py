@@ -76,7 +76,7 @@ class Node(SavedAttributes):
     def name(self) -> str:
         """PyTorch's name of the node, such as `MulBackward0` or `torch::autograd::AccumulateGrad`."""
         name = type(self).__name__
-        return name if name[-1].isdigit() else f"torch::autograd::{name}"
+        return name if name[-1].isdigit() or name.endswith("_copy") else f"torch::autograd::{name}"
 
     @property
     def operands(self) -> Sequence[int]:
@@ -163,7 +163,8 @@ def raise_modified(array: Array, version: int, producer: str | None, is_result: 
     writer = array.storage.writer
     name = producer
     if writer is not None and not is_result:
-        name = writer[0] if array.layout == writer[1] else as_strided.node_name
+        # Another array of the memory is a view, whose node is made anew; or, without a node, it was detached.
+        name = writer[0] if id(array) == writer[1] else producer and as_strided.node_name
     origin = f", which is output 0 of {name}," if name else ""
     raise RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "

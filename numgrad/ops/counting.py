@@ -133,6 +133,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     if any(n < 0 for n in extents):
         raise ValueError(f"'shape' cannot have negative values, but got {extents}")
     found = []
+    indices = indices.long()
     for n in reversed(extents):
         found.append(indices % n)
         indices = indices // n

@@ -229,7 +229,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     rows = math.prod(batch)
     left = input1.reshape(rows, first) @ weight.transpose(0, 1).reshape(first, outputs * second)
     right = input2.reshape(rows, 1, second)
-    out = (left.view(rows, outputs, second) * right).sum(-1).view(*batch, outputs)
+    out = (left.view(rows, outputs, second) * right).sum(-1, dtype=weight.dtype).view(*batch, outputs)
     return out if bias is None else out + bias
 
 

@@ -122,11 +122,14 @@ def _check_dtypes(input: Any, weight: Any, bias: Any) -> None:
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """The items over the last dimensions divided by the root of their mean square, and scaled.
 
-    `eps` is that of the dtype by default. Raises RuntimeError for shapes that do not fit, NotImplementedError for integers.
+    The square is that of the number, also of a complex one. `eps` is that of the dtype by default.
+    Raises RuntimeError for shapes that do not fit, NotImplementedError for integers.
     """
     check_tensor("rms_norm", input)
     shape = tuple(normalized_shape)
     _check_rms_shapes(input, shape, weight)
+    if input.is_complex():
+        return _complex_rms_norm(input, shape, weight, eps)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{input.dtype.scalar_name}'")
     dtype = input.dtype
@@ -137,6 +140,13 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     factor = rows.new_ones(width) if weight is None else weight.reshape(width).to(dtype)
     out = dispatch(kernels.rms_norm, (rows, factor), (float(eps),))[0]
     return out if len(shape) == 1 else out.reshape(input.shape)
+
+
+def _complex_rms_norm(input: Any, shape: tuple[int, ...], weight: Any, eps: float | None) -> Any:
+    dims = tuple(range(-len(shape), 0))
+    added = float(finfo(input.dtype).eps) if eps is None else eps
+    out = input * ((input * input).mean(dims, keepdim=True) + added).rsqrt()
+    return out if weight is None else out * weight
 
 
 def _check_rms_shapes(input: Any, shape: tuple[int, ...], weight: Any) -> None:

@@ -52,12 +52,14 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 
 
 def logdet(input: Any) -> Any:
-    """The logarithm of the determinant: NaN where that is negative, -inf where it is 0."""
+    """The logarithm of the determinant: NaN where that is negative, -inf where it is 0; the principal one of a complex."""
     check_tensor("logdet", input)
     if input.dim() < 2:
         raise RuntimeError("logdet: The input tensor A must have at least 2 dimensions.")
     check_square("logdet", input)
     sign, logarithm = signed_logarithm("logdet", input)
+    if input.is_complex():
+        return logarithm + sign.log()
     return where(sign == -1, float("nan"), logarithm)
 
 

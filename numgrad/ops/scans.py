@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import return_types
@@ -43,12 +44,26 @@ def _scan(name: str, op: Any, input: Any, dim: int, dtype: Any, out: Any) -> Any
 
 @with_plans
 def logcumsumexp(input: Any, dim: int, *, out: Any = None) -> Any:
-    """Logarithms of the sums of exponentials up to each item along `dim`. Raises NotImplementedError for integers."""
+    """Logarithms of the sums of exponentials up to each item along `dim`; of complex ones by all pairs of items.
+
+    Raises NotImplementedError for integers.
+    """
     check_tensor("logcumsumexp", input)
     d = wrap_dim(dim, input.dim())
+    if input.is_complex():
+        return written("logcumsumexp", _complex_logcumsumexp(input, d), out)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{input.dtype.scalar_name}'")
     return Call(scans.logcumsumexp, (input,), (d,), out=out)
+
+
+def _complex_logcumsumexp(input: Any, dim: int) -> Any:
+    if not input.dim() or not input.numel():
+        return input.clone()
+    n = input.shape[dim]
+    pairs = input.transpose(dim, -1).unsqueeze(-2).expand(*input.transpose(dim, -1).shape[:-1], n, n)
+    later = input.real.new_ones((n, n)).triu(1) > 0
+    return pairs.masked_fill(later, -math.inf).logsumexp(-1).transpose(dim, -1)
 
 
 @with_plans

@@ -31,9 +31,12 @@ LEFT_OUT: dict[str, str] = {
 
 KINK = "docs/differences.md: second derivatives of norms at 0"
 NULL_SPACE = "vectors of the null space are any orthonormal ones"
+HERMITIAN = "docs/differences.md: the gradient of cholesky is Hermitian"
 TRIANGLE = "docs/differences.md: the gradient by the triangle that is not read is 0"
 KNOWN: dict[str, list[tuple[str, str]]] = {
     "as_strided_scatter": [("gradient of input 0", "docs/differences.md: PyTorch's is that of what was replaced")],
+    "linalg.cholesky": [(r"gradient of input 0 .*\(ACTUAL\).*j\) \(DESIRED", HERMITIAN)],
+    "logcumsumexp": [(r"forward Mismatched .*j\) \(DESIRED", "docs/differences.md: the imaginary part is the principal one")],
     "linalg.svd": [("full_matrices=True.*forward Mismatched", NULL_SPACE)],
     "svd": [("some=False.*forward Mismatched", NULL_SPACE)],
     "cholesky_inverse": [("gradient of input 0 .*0.0 .ACTUAL", TRIANGLE)],
@@ -120,10 +123,11 @@ index_fill index_put index_select masked_fill masked_scatter masked_select nonze
 scatter_add select split_with_sizes take take_along_dim tril unfold unbind where"""
 OTHER_DTYPES = {
     torch.complex128: MOVED + """ addbmm addcdiv addcmul allclose cov corrcoef cumprod cumsum cumulative_trapezoid einsum
-float_power isclose isfinite isinf isnan ldexp lerp linalg.vander linalg.vecdot linspace logaddexp logical_and logical_not
-logical_or logical_xor logspace sinc square trace""",
+float_power isclose isfinite isinf isnan ldexp lerp linalg.cholesky linalg.pinv.hermitian linalg.vander linalg.vecdot linspace
+logaddexp logcumsumexp logdet logical_and logical_not logical_or logical_xor logspace nn.functional.rms_norm sinc square
+trace""",
     torch.bfloat16: MOVED,
-    torch.uint8: "full_like sum_to_size take_along_dim tensordot",
+    torch.uint8: "full_like nn.functional.bilinear sum_to_size take_along_dim tensordot unravel_index",
     torch.bool: "addr cat sum_to_size where",
 }
 """What is run in further dtypes: the ops that move items, and those with complex forms or integer rules of their own.

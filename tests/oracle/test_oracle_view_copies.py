@@ -28,6 +28,15 @@ m.expand_copy(a, (2, 2, 3))
 m.unfold_copy(a, 1, 2, 1)
 m.slice_copy(a, 1, 0, 3, 2)
 m.unsafe_split_with_sizes(a, (1, 1))[0]
+[x.grad_fn.name() for x in (m.alias_copy(a), m.as_strided_copy(a, (2,), (1,)), m.diagonal_copy(a), m.expand_copy(a, (2, 2, 3)))]
+[x.grad_fn.name() for x in (m.narrow_copy(a, 0, 0, 1), m.permute_copy(a, (1, 0)), m.select_copy(a, 0, 0), m.slice_copy(a))]
+[x.grad_fn.name() for x in (m.squeeze_copy(a), m.squeeze_copy(a, 0), m.squeeze_copy(a, (0, 1)), m.t_copy(a), m.view_copy(a, (6,)))]
+[x.grad_fn.name() for x in (m.transpose_copy(a, 0, 1), m.unfold_copy(a, 0, 1, 1), m.unsqueeze_copy(a, 0))]
+[x.grad_fn.name() for f in (m.split_copy, m.unsafe_split, m.unsafe_chunk) for x in f(a, 1)]
+[x.grad_fn.name() for f in (m.split_with_sizes_copy, m.unsafe_split_with_sizes) for x in f(a, (1, 1))]
+[x.grad_fn.name() for x in m.unbind_copy(a)], [x._base for x in m.unbind_copy(a)]
+[x.stride() for x in (m.permute_copy(a, (1, 0)), m.t_copy(a), m.alias_copy(a.t()), m.unsqueeze_copy(a.t(), 0))]
+m.unbind_copy(a.detach(), out=(m.zeros(3),))
 m.gradient(a)[1]
 m.gradient(a, spacing=2.0, dim=1)[0]
 m.gradient(a, spacing=(m.tensor([0.0, 1.0]), m.tensor([0.0, 2.0, 3.0])))[1]
