@@ -357,6 +357,25 @@ def test_calls_by_plans_in_modes():
         result.backward()
 
 
+def test_equal_and_one_hot_tell_what_they_told():
+    nan = ng.tensor([1.0, float("nan")])
+    assert not ng.equal(nan, nan)
+    assert ng.equal(ng.tensor([0.0]), ng.tensor([-0.0])) and ng.equal(ng.tensor([1]), ng.tensor([1.0]))
+    assert not ng.equal(ng.zeros(2), ng.zeros(1, 2)) and ng.equal(ng.zeros(0), ng.zeros(0))
+    for dtype in (ng.bool, ng.uint8, ng.float16, ng.bfloat16, ng.complex64):
+        x = ng.ones(2, 3).to(dtype)
+        assert ng.equal(x, x.clone()) and ng.equal(x.t(), x.t()) and not ng.equal(x, x * 0)
+    large = ng.ones(5000)
+    assert ng.equal(large, large.clone())
+    assert ng.nn.functional.one_hot(ng.tensor([1, 0]), 3).tolist() == [[0, 1, 0], [1, 0, 0]]
+    with pytest.raises(RuntimeError, match="must be smaller"):
+        ng.nn.functional.one_hot(ng.tensor([1, 3]), 3)
+    with pytest.raises(RuntimeError, match="must be non-negative"):
+        ng.nn.functional.one_hot(ng.tensor([1, -1]), 3)
+    for size in ((0, 0), (2, 5), (5, 2), (3, 0)):
+        assert_array_equal(ng.eye(*size).numpy(), np.eye(*size))
+
+
 def test_constants_are_the_plans_own():
     x = ng.tensor(ITEMS, requires_grad=True)
     for _ in range(3):

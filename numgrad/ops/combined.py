@@ -11,6 +11,8 @@ from ..kernels import arithmetic, combined, logic
 from .arithmetic import pow
 from .checks import check_tensor
 
+_FEW = 4096  # items that NumPy compares in less time than two ops take
+
 
 def positive(input: Any) -> Any:
     """The tensor itself, `+input`. Raises RuntimeError for bools."""
@@ -153,4 +155,9 @@ def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have equal shapes and items; NaN equals nothing."""
     check_tensor("equal", input)
     check_tensor("equal", other, "other", 2)
-    return bool(input._array.shape == other._array.shape and (input == other).all())
+    a, b = input._array, other._array
+    if a.shape != b.shape:
+        return False
+    if a.flat is not None and b.flat is not None and a.dtype is b.dtype and len(a.flat) <= _FEW:
+        return bool((a.flat == b.flat).all())
+    return bool((input == other).all())

@@ -10,6 +10,7 @@ from ..dispatch import dispatch
 from ..dtype import bool_, float64, int32, int64
 from ..interop import tensor
 from ..kernels import counting, scatter, views
+from ..kernels.blocks import first_outside
 from .checks import check_tensor, written
 from .complex_numbers import complex
 
@@ -221,7 +222,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     if not input.numel():
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    else:
+    elif num_classes <= 0 or not _are_below(input, num_classes):
         if input.min().item() < 0:
             raise RuntimeError("Class values must be non-negative.")
         largest = int(input.max().item())
@@ -232,6 +233,12 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     from ..creation import arange
 
     return (input.unsqueeze(-1) == arange(num_classes)).long()
+
+
+def _are_below(classes: Any, number: int) -> bool:
+    """Whether contiguous int64 items are all in [0, number); False also where that takes longer to tell."""
+    items = classes._array.flat
+    return items is not None and first_outside(items, 0, number) < 0
 
 
 # ---------------------------------------------------------------------------------------------------- covariance

@@ -20,7 +20,7 @@ from ..dispatch import create, dispatch
 from ..kernels import indexing as kernels
 from ..kernels import movement, views
 from ..kernels.array import Array
-from ..kernels.blocks import check_bounds
+from ..kernels.blocks import check_bounds, first_outside
 from ..kernels.cpu import fill, from_host
 from ..kernels.indexing import indexed_shape
 from ..operands import broadcast_shapes
@@ -169,7 +169,9 @@ def _fill(input: Any, index: Any, value: Any) -> bool:
     elif positions.dtype.kind == "b":
         array.flat[positions.flat] = value
     else:
-        check_bounds(positions.ndarray, array.shape[0], "dimension 0")
+        extent = array.shape[0]
+        if first_outside(positions.flat, -extent, extent) >= 0:
+            check_bounds(positions.ndarray, extent, "dimension 0")
         array.ndarray[positions.ndarray] = value
     array.storage.version += 1
     return True

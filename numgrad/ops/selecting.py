@@ -331,6 +331,7 @@ def _put(input: Any, index: Any, source: Any, accumulate: bool, out: Any) -> Any
     return dispatch(kernels.put, (input, index, source), (accumulate,), out)
 
 
+@with_plans
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """Indices (int64) of the items that are not 0: one row for each, or with `as_tuple` one vector for each dimension.
 
@@ -347,7 +348,7 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
         raise RuntimeError(
             f"nonzero: Expected out tensor to have scalar type Long but got scalar type{out.dtype.scalar_name}"
         )
-    return dispatch(kernels.nonzero, (input,), (), out)
+    return Call(kernels.nonzero, (input,), out=out)
 
 
 def argwhere(input: Any) -> Any:

@@ -137,7 +137,7 @@ def cross_entropy(
     reduction = checked_reduction(size_average, reduce, reduction)
     _check_arguments("cross_entropy_loss", input, target, weight, ignore_index)
     check_number("cross_entropy_loss", "label_smoothing", 6, label_smoothing)
-    if input.shape == target.shape:
+    if input._array.shape == target._array.shape:
         if not target.dtype.is_floating_point:
             raise RuntimeError(
                 f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}"
