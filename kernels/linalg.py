@@ -9,6 +9,7 @@ import numpy as np
 from . import blas
 from .array import Array, Shape
 from .complex_numbers import conj
+from .prepared import Operand, Prepared
 from .reductions import sum_to_shape
 from .registry import Sample, op
 
@@ -26,6 +27,13 @@ def mm(input, mat2):
 @mm.kernel("cpu")
 def _(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     return blas.dot(input, mat2)
+
+
+@mm.prepared
+def _(x: Operand, y: Operand) -> Prepared:
+    left, right = x.shape, y.shape
+    result = Operand((left[0], right[1]), x.dtype)
+    return Prepared(lambda a, b: blas.dot(a.reshape(left), b.reshape(right)).reshape(-1), (result,))
 
 
 @mm.kernel("cuda")
@@ -112,6 +120,11 @@ def _(input: np.ndarray, tensor: np.ndarray) -> np.ndarray:
     return np.asarray(blas.vector_dot(input, tensor))
 
 
+@dot.prepared
+def _(x: Operand, y: Operand) -> Prepared:
+    return Prepared(lambda a, b: np.array([blas.vector_dot(a, b)]), (Operand((), x.dtype),))
+
+
 @dot.grad("input")
 def _(g, tensor):
     return g * tensor
@@ -150,6 +163,11 @@ def mv(input, vec):
 @mv.kernel("cpu")
 def _(input: np.ndarray, vec: np.ndarray) -> np.ndarray:
     return np.asarray(blas.vector_dot(input, vec))
+
+
+@mv.prepared
+def _(x: Operand, vec: Operand) -> Prepared:
+    return Prepared(lambda a, b: blas.vector_dot(a.reshape(x.shape), b), (Operand(x.shape[:1], x.dtype),))
 
 
 @mv.grad("input")

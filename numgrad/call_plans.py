@@ -1,8 +1,8 @@
-"""Calls of ops with kernels of their own by plans that were kept, for contiguous tensors on the CPU.
+"""Calls of ops with kernels of their own by plans that were kept, for tensors on the CPU.
 
 The checks of a public function ask only what its arguments are, not what they hold: a call with tensors of the same
-shapes and dtypes, and otherwise equal arguments, needs none. The general way of such ops takes 4 to 12 us, the loop over
-a small tensor less than one.
+shapes, dtypes and layouts, and otherwise equal arguments, needs none. The general way of such ops takes 4 to 12 us, the
+loop over a small tensor less than one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class CallPlan:
         constants: those of the `Call`.
         order: for each of the op's inputs its number among the tensors that the function is given, and the constants
             after them; [] where they are in order.
-        run: the prepared call; see `Prepared`. None where the op prepares none.
+        run: the prepared call; see `Prepared`. None where the op prepares none, as for tensors that are not contiguous.
         results: dtype, shape and strides of each result of the prepared call.
         is_single: whether there is a prepared call, with one result, of this dtype, shape and strides.
         facts: what nodes keep besides arrays, by the inputs that need gradients.
@@ -93,6 +93,8 @@ class CallPlan:
         self.facts: dict[int, dict[str, Any]] = {}
         self.differentiable: list[bool] | None = None
         prepare = call.op.prepare
+        if any(x._array.flat is None for x in call.inputs):
+            prepare = None
         made = None if prepare is None else prepare(*operands, *call.attributes)
         self.run: Any = None if made is None else made.run
         results = () if made is None else made.results
@@ -134,7 +136,9 @@ def with_plans(check: Callable[..., Any]) -> Callable[..., Any]:
                 array = x._array
                 flat = array.flat
                 if flat is None:
-                    break
+                    if array.__class__ is not Array or x._device.type != "cpu":
+                        break
+                    key.append(array.strides)
                 key += (array.dtype, array.shape)
                 tensors.append(x)
                 flats.append(flat)
@@ -147,6 +151,10 @@ def with_plans(check: Callable[..., Any]) -> Callable[..., Any]:
             elif not _enter_items(x, key, tensors, flats):
                 break
         else:
+            count = len(tensors)
+            if count > 1 and (tensors[0] is tensors[1] if count == 2 else len(set(map(id, tensors))) < count):
+                ids = list(map(id, tensors))
+                key += ("same", *map(ids.index, ids))  # a plan tells inputs apart by where they were given
             found = tuple(key)
             plan = plans.get(found)
             if plan is None:
@@ -169,7 +177,9 @@ def _enter_items(x: Any, key: list[Any], tensors: list[Any], flats: list[Any]) -
         if item.__class__ in CLASSES:
             array = item._array
             if array.flat is None:
-                return False
+                if array.__class__ is not Array or item._device.type != "cpu":
+                    return False
+                key.append(array.strides)
             key += (array.dtype, array.shape)
             tensors.append(item)
             flats.append(array.flat)
@@ -194,7 +204,7 @@ def _first(call: Any, plans: Plans, key: Any, tensors: list[Any]) -> Any:
         return call
     result = run_call(call)
     if call.kept and call.out is None and call.inputs and _is_direct(call):
-        order = _order(call.op, call.inputs, [*tensors, *call.constants])
+        order = _order(call.inputs, [*tensors, *call.constants])
         if order is not None:
             plan = CallPlan(call, order, [Operand(x._array.shape, x._array.dtype) for x in call.inputs])
             if plan.run is not None or not call.op.updates:
@@ -202,19 +212,14 @@ def _first(call: Any, plans: Plans, key: Any, tensors: list[Any]) -> Any:
     return result
 
 
-def _order(op: KernelOp, inputs: Sequence[Any], tensors: list[Any]) -> list[int] | None:
-    """For each input its number among tensors, [] for their own order.
-
-    None where that cannot be told: an input is none of them, or one of them is there twice, unless the op takes any
-    number of tensors, as they come.
-    """
-    if op.variadic and len(inputs) == len(tensors) and all(x is y for x, y in zip(inputs, tensors, strict=True)):
+def _order(inputs: Sequence[Any], tensors: list[Any]) -> list[int] | None:
+    """For each input its number among tensors, [] for their own order; None where an input is none of them."""
+    if len(inputs) == len(tensors) and all(x is y for x, y in zip(inputs, tensors, strict=True)):
         return []
     places = {id(x): i for i, x in enumerate(tensors)}
-    if len(places) < len(tensors) or any(id(x) not in places for x in inputs):
+    if any(id(x) not in places for x in inputs):
         return None
-    order = [places[id(x)] for x in inputs]
-    return [] if order == list(range(len(tensors))) else order
+    return [places[id(x)] for x in inputs]
 
 
 def _is_direct(call: Call) -> bool:
@@ -224,7 +229,7 @@ def _is_direct(call: Call) -> bool:
         return False
     for x in call.inputs:
         array = x._array
-        if not array.flat.size or x._device.type != "cpu" or (array.dtype.num > LAST_COMPILED and not op.moves):
+        if not array.size or x._device.type != "cpu" or (array.dtype.num > LAST_COMPILED and not op.moves):
             return False
     return True
 

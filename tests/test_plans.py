@@ -245,6 +245,16 @@ CALLS = {  # of (4, 3)
     "var_mean": lambda x: ng.var_mean(x, 1, correction=0),
     "to": lambda x: x.to(ng.float32 if x.dtype is ng.float64 else ng.float64),
     "triu": lambda x: x.triu(1),
+    "mm": lambda x: x.t().mm(x),
+    "addmm": lambda x: ng.addmm(x[0], x, x.t()[:, :3]),
+    "scaled addmm": lambda x: ng.addmm(x[:, :1], x, x[:3], beta=2, alpha=3),
+    "linear": lambda x: ng.nn.functional.linear(x, x[:2], x[0, :2]),
+    "dot": lambda x: x[0].dot(x[:3, 1]),
+    "mv": lambda x: x.mv(x[1]),
+    "bmm": lambda x: ng.bmm(x[None], x.t()[None]),
+    "softmax of a transpose": lambda x: x.t().softmax(1),
+    "sum of a part": lambda x: x[:, 1:].sum(0),
+    "cat of parts": lambda x: ng.cat((x[:, 1:], x[:, :1]), 1),
 }
 DTYPES = ("float32", "int64", "float16")
 
@@ -471,6 +481,13 @@ def test_one_tensor_given_twice():
     for pair, wanted in [((x, x), [0, 0, 0, 0]), ((x, y), [0, 0, 1, 1]), ((y, x), [1, 1, 0, 0])] * 2:
         assert ng.cat(pair).tolist() == wanted
         assert ng.gather(index=pair[1].long(), dim=0, input=pair[0]).tolist() == [wanted[0]] * 2
+    three = [ng.full((1,), float(n)) for n in range(3)]
+    for order in [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 1, 2), (2, 1, 0)] * 2:
+        assert ng.cat([three[n] for n in order]).tolist() == list(order)
+    for a, b, wanted in [(y, y, 2), (x, y, 0), (y, y + 1, 4)] * 2:
+        assert a.dot(b).item() == wanted
+    with pytest.raises(TypeError):
+        y.dot(y, 0, 0)
     index = ng.tensor([1, 0])
     for i, wanted in [(index, [0, 1]), (ng.tensor([0, 0]), [1, 1])] * 2:
         assert ng.gather(index=i, dim=0, input=index).tolist() == wanted

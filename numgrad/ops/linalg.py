@@ -6,6 +6,7 @@ import math
 from typing import Any, NoReturn
 
 from ..autograd.variable import CLASSES
+from ..call_plans import Call, with_plans
 from ..dispatch import dispatch
 from ..kernels import linalg as kernels
 from ..kernels import views
@@ -25,6 +26,7 @@ def _check_not_bool(name: str, x: Any) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
 
 
+@with_plans
 def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """Product of two matrices. Raises RuntimeError for other ranks, for shapes that do not fit, and for two dtypes."""
     if input.__class__ not in CLASSES or mat2.__class__ not in CLASSES:
@@ -40,9 +42,10 @@ def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
         _check_dtypes(input, mat2)
     if input._array.dtype.kind == "b":
         _check_not_bool("addmm_impl_cpu_", input)
-    return dispatch(kernels.mm, (input, mat2), (), out)
+    return Call(kernels.mm, (input, mat2), out=out)
 
 
+@with_plans
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1, out: Any = None) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`, `input` broadcast."""
     if input.__class__ not in CLASSES or mat1.__class__ not in CLASSES or mat2.__class__ not in CLASSES:
@@ -76,15 +79,16 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1
         input = input * beta if beta else input.new_zeros(input.shape)  # so that its NaNs do not count
     if alpha != 1:
         mat1 = mat1 * alpha
-    return dispatch(kernels.addmm, (input, mat1, mat2), (), out)
+    return Call(kernels.addmm, (input, mat1, mat2), out=out)
 
 
+@with_plans
 def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
     """Inner product of two vectors of equal length."""
     if input.__class__ not in CLASSES or tensor.__class__ not in CLASSES:
         check_tensors("dot", input=input, tensor=tensor)
     _check_vectors("dot", input, tensor)
-    return dispatch(kernels.dot, (input, tensor), (), out)
+    return Call(kernels.dot, (input, tensor), out=out)
 
 
 def vdot(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -112,6 +116,7 @@ def _check_vectors(name: str, input: Any, tensor: Any) -> None:
         )
 
 
+@with_plans
 def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
     """Product of a matrix and a vector."""
     if input.__class__ not in CLASSES or vec.__class__ not in CLASSES:
@@ -125,9 +130,10 @@ def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
     if input.dtype is not vec.dtype:
         own, other = vec.dtype.scalar_name, input.dtype.scalar_name
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {own}, {other}, and {own}")
-    return dispatch(kernels.mv, (input, vec), (), out)
+    return Call(kernels.mv, (input, vec), out=out)
 
 
+@with_plans
 def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """Products of the matrices of two batches."""
     if input.__class__ not in CLASSES or mat2.__class__ not in CLASSES:
@@ -141,7 +147,7 @@ def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
         )
     if input.dtype is not mat2.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {mat2.dtype.scalar_name}")
-    return dispatch(kernels.bmm, (input, mat2), (), out)
+    return Call(kernels.bmm, (input, mat2), out=out)
 
 
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
