@@ -45,7 +45,8 @@ def sub(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
 
 def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
     """`other - alpha * input`."""
-    return dispatch(kernels.rsub, (input if alpha == 1 else input * alpha, other))
+    op = kernels.rsub_tensor if other.__class__ in CLASSES else kernels.rsub
+    return dispatch(op, (input if alpha == 1 else input * alpha, other))
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
