@@ -107,20 +107,36 @@ def prepared_take(
         return None
     outer, n, inner = blocks
     count = math.prod(positions.shape)
+    result = (Operand(shape, x.dtype),)
+    if outer * count * inner < SPLIT:
+        return Prepared(_small_take(blocks, low, refuse), result)
     bits = np.dtype(f"u{x.dtype.itemsize}")
-    size = outer * count * inner
-    outside, take = first_outside.compiled(positions.dtype), _take.compiled(bits)
-    if size >= SPLIT:
-        take = _take.in_units
 
     def run(items: np.ndarray, where: np.ndarray) -> np.ndarray:
-        if outside(where, low, n) >= 0:
+        if first_outside(where, low, n) >= 0:
             refuse(where)
         out = np.empty((outer, count, inner), bits)
-        take(items.view(bits).reshape(blocks), where, out, 0, count)
-        return out.view(x.dtype).reshape(size)
+        _take.in_units(items.view(bits).reshape(blocks), where, out, 0, count)
+        return out.view(x.dtype).reshape(-1)
 
-    return Prepared(run, (Operand(shape, x.dtype),))
+    return Prepared(run, result)
+
+
+def _small_take(blocks: Shape, low: int, refuse: Callable[[np.ndarray], Any]) -> Callable[..., np.ndarray]:
+    """`prepared_take` for few items, by NumPy, which finds positions outside by itself, but for negative ones."""
+    outside = first_outside.compiled(np.dtype(np.int64))
+    size, is_flat = blocks[1], blocks[0] == blocks[2] == 1
+
+    def run(items: np.ndarray, where: np.ndarray) -> Any:
+        if not low and outside(where, low, size) >= 0:
+            refuse(where)
+        try:
+            return items.take(where) if is_flat else items.reshape(blocks).take(where, 1).reshape(-1)
+        except IndexError:
+            pass
+        return refuse(where)
+
+    return run
 
 
 def put_blocks(target: np.ndarray, positions: np.ndarray, source: np.ndarray) -> None:

@@ -100,6 +100,20 @@ for _one in (sort, stable_sort):
     _one.grad("input")(_back)
 
 
+@sort.prepared
+@stable_sort.prepared
+def _(x: Operand, dim: int, descending: bool) -> Prepared | None:
+    """Of a short vector."""
+    if len(x.shape) != 1 or x.shape[0] >= _PACKED:
+        return None
+
+    def run(items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        order = np.ascontiguousarray(_order(items, 0, descending))
+        return items.take(order), order
+
+    return Prepared(run, (x, Operand(x.shape, np.dtype(np.int64))))
+
+
 @op(
     samples=[Sample(((3, 4),), {"dim": 1, "descending": True})],
     reference=lambda x, dim, descending: np.flip(np.argsort(x, dim), dim),

@@ -270,6 +270,9 @@ def fill(out: np.ndarray, kind: str, start: int, seed: int, counter: int, low: i
         raise ValueError(f"integers needs low < high, got low={low} and high={high}")
     kernel, size = _kernel(kind, out.dtype)
     wanted = out.size
+    if not start % size and not wanted % size and wanted < threads.THRESHOLD:  # as nearly all small ones
+        kernel(out, seed & _MASK_64, (counter + start // size) & _MASK_64, low, high - low, 0, wanted // size)
+        return
 
     def blocks(target: np.ndarray, items: int, first: int) -> None:
         operands = (target, seed & _MASK_64, (counter + first) & _MASK_64, low, high - low, 0, items // size)
@@ -278,10 +281,7 @@ def fill(out: np.ndarray, kind: str, start: int, seed: int, counter: int, low: i
         else:
             threads.split(kernel, "wwwww<>", operands, items, items // size)
 
-    if not start % size and not wanted % size:
-        blocks(out, wanted, start // size)
-        return
-    # The array begins or ends within a block; such a block is made aside, and its part copied.
+    # The array may begin or end within a block; such a block is made aside, and its part copied.
     done = 0
     while done < wanted:
         block, lane = divmod(start + done, size)

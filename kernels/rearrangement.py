@@ -264,6 +264,9 @@ def _(input: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
     return np.diagonal(input, offset, dim1, dim2).copy()
 
 
+diagonal_copy.prepared(of_places(np.diagonal))
+
+
 @diagonal_copy.grad("input")
 def _(g, input_shape, offset, dim1, dim2):
     return diag_embed(g, shape=input_shape, offset_of=offset, dim1=dim1, dim2=dim2)

@@ -12,7 +12,6 @@ from .array import Shape
 from .blocks import as_bits
 from .cpu import SPLIT, loop
 
-_LEAST = 4096  # items below which NumPy's loop is as fast
 _NARROW = 8  # the least extent that is worth a tile
 
 
@@ -62,7 +61,7 @@ def copied_in_tiles(source: np.ndarray, target: np.ndarray) -> bool:
 
     Returns whether it was.
     """
-    if source.size < _LEAST or source.itemsize > 8 or not target.flags.c_contiguous:
+    if source.itemsize > 8 or not target.flags.c_contiguous:
         return False
     found = matrices(source.shape, tuple(s // source.itemsize for s in source.strides))
     if found is None:

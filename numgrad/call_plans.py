@@ -154,7 +154,7 @@ def with_plans(check: Callable[..., Any]) -> Callable[..., Any]:
             if not watching:
                 return _by_plan(plan, tensors, flats)
         call = check(*args, **named)
-        return _run(call) if call.__class__ is Call else call
+        return run_call(call) if call.__class__ is Call else call
 
     return function
 
@@ -180,7 +180,7 @@ def _enter_items(x: Any, key: list[Any], tensors: list[Any], flats: list[Any]) -
     return True
 
 
-def _run(call: Call) -> Any:
+def run_call(call: Call) -> Any:
     """Make a call by the general way."""
     result = dispatch(call.op, call.inputs, call.attributes, call.out)
     if call.finish is None:
@@ -192,7 +192,7 @@ def _first(call: Any, plans: Plans, key: Any, tensors: list[Any]) -> Any:
     """What a function gives at the first call with a key, whose plan is then kept if it may be."""
     if call.__class__ is not Call:
         return call
-    result = _run(call)
+    result = run_call(call)
     if call.kept and call.out is None and call.inputs and _is_direct(call):
         order = _order(call.op, call.inputs, [*tensors, *call.constants])
         if order is not None:
@@ -242,7 +242,7 @@ def _by_plan(plan: CallPlan, tensors: list[Any], flats: list[Any]) -> Any:
         if x._requires_grad or x._view is not None:
             recorded = True
         if x._device is not where:  # autodiff contexts that have to be merged
-            return _run(Call(plan.op, tuple(tensors), plan.attributes, plan.finish))
+            return run_call(Call(plan.op, tuple(tensors), plan.attributes, plan.finish))
     if plan.is_single:
         array = dense_array(plan.run(*flats), plan.dtype, plan.shape, plan.strides)
         if plan.finish is None and not (recorded and mode.enabled):

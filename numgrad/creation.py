@@ -322,7 +322,8 @@ def _counted_to(out: Any, result: Any) -> Any:
 def _factory(op: Any, name: str, attributes: tuple[Any, ...], dtype: Any, where: Any, requires_grad: bool) -> Any:
     wanted = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, name)
     target = default.device if where is None else _device(where).concrete()
-    return dispatch(op, (), (*attributes, wanted.name, target))._mark_leaf(requires_grad)
+    result = create(op, (*attributes, wanted.name), target)
+    return result._mark_leaf(True) if requires_grad else result
 
 
 def eye(

@@ -46,6 +46,7 @@ _BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype 
 
 # ---------------------------------------------------------------------------------------------------- x[...]
 _views = Plans()
+_FEW = 4096  # items of a mask up to which NumPy's way with it is the faster one
 
 
 def get(input: Any, index: Any) -> Any:
@@ -175,11 +176,13 @@ def _fill(input: Any, index: Any, value: Any) -> bool:
 
 
 def _is_quick_index(array: Array, positions: Array) -> bool:
-    """Whether an index is contiguous, in other memory, and a mask of all items or int64 positions of the first dimension."""
+    """Whether an index is contiguous, in other memory, and a mask of few items, all there are, or int64 positions of the
+    first dimension.
+    """
     if positions.flat is None or not array.size or positions.storage is array.storage:
         return False
     if positions.dtype.kind == "b":
-        return positions.shape == array.shape != ()
+        return positions.shape == array.shape != () and len(positions.flat) <= _FEW
     return positions.dtype.name == "int64" and bool(positions.shape) and bool(array.shape)
 
 

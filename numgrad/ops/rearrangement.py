@@ -268,16 +268,16 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     return dispatch(views.diag_embed, (input,), (tuple(shape), offset, first, second))
 
 
+@with_plans
 def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Any:
     """The diagonal of a matrix, as a copy; of a vector, the matrix that has it as its diagonal."""
     check_tensor("diag", input)
     if input.dim() not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
     if input.dim() == 1:
-        found = diag_embed(input, diagonal)
-    else:
-        found = dispatch(kernels.diagonal_copy, (input,), (diagonal, 0, 1))
-    return written("diag", found, out)
+        return written("diag", diag_embed(input, diagonal), out)
+    call = Call(kernels.diagonal_copy, (input,), (diagonal, 0, 1))
+    return call if out is None else written("diag", dispatch(*call[:3]), out)
 
 
 def diagflat(input: Any, offset: int = 0) -> Any:

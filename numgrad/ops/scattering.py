@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ..autograd.variable import CLASSES
-from ..call_plans import Call, with_plans
+from ..call_plans import Call, run_call, with_plans
 from ..dispatch import dispatch
 from ..kernels import movement, views
 from ..kernels import scatter as kernels
@@ -155,10 +155,9 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any, *, out: Any = None) 
     return _scatter_add("scatter_add", input, dim, index, src, out)
 
 
-@with_plans
 def scatter_add_(input: Any, dim: int, index: Any, src: Any) -> Any:
     """`scatter_add` in place."""
-    return _scatter_add("scatter_add_", input, dim, index, src, input)
+    return run_call(_scatter_add("scatter_add_", input, dim, index, src, input))
 
 
 def _scatter_add(name: str, input: Any, dim: int, index: Any, src: Any, out: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..autograd.inplace import shows_items_twice
 from ..autograd.variable import CLASSES
-from ..call_plans import Call, with_plans
+from ..call_plans import Call, run_call, with_plans
 from ..dispatch import dispatch
 from ..kernels import selecting as kernels
 from ..kernels.array import contiguous_strides
@@ -82,10 +82,9 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1
     return _index_add("index_add", input, dim, index, source, alpha, out)
 
 
-@with_plans
 def index_add_(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
     """`index_add` in place."""
-    return _index_add("index_add_", input, dim, index, source, alpha, input)
+    return run_call(_index_add("index_add_", input, dim, index, source, alpha, input))
 
 
 def check_slices(name: str, method: str, input: Any, dim: int, index: Any, source: Any) -> int:
