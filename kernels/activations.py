@@ -26,7 +26,7 @@ def _(g, out):
     return g * (out * (1 - out))
 
 
-@elementwise(samples=_KINK, reference=lambda x: np.maximum(x, 0), backward_name="threshold_backward",
+@elementwise(samples=_KINK, reference=lambda x: np.maximum(x, 0), backward_name="threshold_backward", takes_out=False,
              bool_error=RuntimeError("Boolean inputs not supported for relu"))  # fmt: skip
 def relu(input):
     """The positive part, max(input, 0). Its gradient at 0 is 0; NaN stays NaN."""

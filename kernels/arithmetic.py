@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -88,27 +89,29 @@ def _(g):
     return -g
 
 
-@elementwise(
-    samples=Uniform(),
-    reference=lambda x, y: y - x,
-    node="RsubBackward1",
-    bool_error=_NO_BOOL_SUB,
-    public=(),
-    plain=("other",),
-)
-def rsub(input, other):
+def _reflected(input, other):
     """Reflected difference, `other - input`."""
     return other - input
 
 
-@rsub.grad("input", composite=True)
-def _(g):
-    return -g
+_REFLECTED: dict[str, Any] = {
+    "samples": Uniform(),
+    "reference": lambda x, y: y - x,
+    "bool_error": _NO_BOOL_SUB,
+    "public": (),
+    "backward_name": "rsub_backward",
+}
+rsub = elementwise(name="rsub", node="RsubBackward1", plain=("other",), **_REFLECTED)(_reflected)
+rsub_tensor = elementwise(name="rsub.Tensor", node="RsubBackward0", **_REFLECTED)(_reflected)
+for _op in (rsub, rsub_tensor):
 
+    @_op.grad("input", composite=True)
+    def _(g):
+        return -g
 
-@rsub.grad("other", composite=True)
-def _(g):
-    return g
+    @_op.grad("other", composite=True)
+    def _(g):
+        return g
 
 
 @elementwise(samples=Uniform(), reference=np.multiply, tensors=(), aliases=("multiply",))

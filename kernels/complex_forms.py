@@ -155,6 +155,7 @@ for _op, _kernel in (
     (arithmetic.add, np.add),
     (arithmetic.sub, np.subtract),
     (arithmetic.rsub, lambda input, other: other - input),
+    (arithmetic.rsub_tensor, lambda input, other: other - input),
     (arithmetic.neg, np.negative),
     (arithmetic.where, np.where),
     (movement.clone, np.positive),

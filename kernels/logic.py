@@ -59,13 +59,13 @@ _QUESTION = {
 }
 
 
-@elementwise(reference=np.isnan, **_QUESTION)
+@elementwise(reference=np.isnan, takes_out=False, **_QUESTION)
 def isnan(input):
     """Whether an item is NaN."""
     return input != input
 
 
-@elementwise(reference=np.isinf, **_QUESTION)
+@elementwise(reference=np.isinf, takes_out=False, **_QUESTION)
 def isinf(input):
     """Whether an item is infinite."""
     return input == math.inf or input == -math.inf
@@ -83,7 +83,7 @@ def isneginf(input):
     return input == -math.inf
 
 
-@elementwise(reference=np.isfinite, **_QUESTION)
+@elementwise(reference=np.isfinite, takes_out=False, **_QUESTION)
 def isfinite(input):
     """Whether an item is neither infinite nor NaN."""
     return input - input == 0

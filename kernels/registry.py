@@ -210,6 +210,7 @@ class ElementwiseOp(Op):
         aliases: tuple[str, ...] = (),
         tensors: tuple[str, ...] | None = None,
         takes_expanded: bool = False,
+        takes_out: bool = True,
         outputs: int = 1,
         targets: tuple[str, ...] = (),
         **options: Any,
@@ -231,6 +232,7 @@ class ElementwiseOp(Op):
         self.tensors = self.inputs[:1] if tensors is None else tensors  # inputs that a Python number cannot be
         self.public = public  # how users reach it: numgrad.f(x), x.f(), x.f_()
         self.aliases = aliases  # further public names
+        self.takes_out = takes_out  # whether the public function has `out=`
         self.takes_expanded = takes_expanded  # in place it also writes a tensor that shows an element several times
         self.bool_error = bool_error  # where PyTorch refuses bools; a second text is for two of them
         self.floating_only = floating_only  # where PyTorch refuses integers and bools: its kernel's name

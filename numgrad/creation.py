@@ -120,8 +120,7 @@ def full(
     fill_value = _fill_number("full", fill_value)
     if dtype is None:
         dtype = dtypes.of_number(fill_value)
-    else:
-        as_dtype(dtype, "full").check_holds(fill_value)
+    as_dtype(dtype, "full").check_holds(fill_value)
     return _filled("full", (size,), fill_value, dtype, device, requires_grad)
 
 
@@ -365,6 +364,8 @@ def linspace(
     """
     bounds = _bounds("linspace", start, end, steps)
     dtype = _dtype_between("linspace", bounds, dtype)
+    for bound in bounds:
+        (dtypes.get_default_dtype() if dtype is None else as_dtype(dtype, "linspace")).check_holds(bound)
     return _factory(counting.linspace, "linspace", (*bounds, int(steps)), dtype, device, requires_grad)
 
 

@@ -37,6 +37,7 @@ from .kernels.unbroadcast import cloned
 from .operands import (
     NUMBERS,
     broadcast,
+    check_before_kernel,
     check_target,
     converted,
     device_of,
@@ -338,13 +339,18 @@ def _elementwise(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> Any:
         return run_at(level, op, inputs, (), out)
     if (found := planned(op, inputs, out)) is not None:
         return found
+    given = inputs
     if any(x.__class__ not in CLASSES and x.__class__ not in NUMBERS for x in inputs):
         inputs = converted(op, inputs)
     for name in op.tensors:
         if inputs[op.inputs.index(name)].__class__ not in CLASSES:
-            raise not_a_tensor(op, name, inputs[op.inputs.index(name)])
+            raise not_a_tensor(op, name, given[op.inputs.index(name)], out is not None and out is given[0])
     where = device_of(op, inputs)
-    compute, result_dtypes = resolve_dtypes(op, inputs, where)
+    try:
+        compute, result_dtypes = resolve_dtypes(op, inputs, where)
+    except NotImplementedError:
+        check_before_kernel(op, inputs, out)
+        raise
     shape = broadcast(op, inputs)
     operands = [kernel_operand(x, where) for x in inputs]
     if op.outputs != 1:

@@ -73,6 +73,8 @@ class dtype:
         """Raise RuntimeError, with PyTorch's text, for a number that the dtype does not reach to."""
         if number.__class__ is float and self.category == "float" and -60000.0 < number < 60000.0:
             return  # as every float dtype does
+        if number.__class__ is int and -128 <= number < 128:
+            return
         if not self._holds(number):
             name = f"{self.name}_t" if self.category == "int" and self.name != "int32" else self.c_name
             raise RuntimeError(f"value cannot be converted to type {name} without overflow")

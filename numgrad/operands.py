@@ -12,7 +12,7 @@ from .device import CPU, device, merge_contexts
 from .dtype import FROM_NUMPY
 from .interop import as_operand
 from .kernels.registry import ElementwiseOp, Op
-from .out import check_castable, no_out_grad, resize_out
+from .out import check_castable, check_out_dtype, no_out_grad, resize_out
 
 NUMBERS = (bool, int, float, complex)  # exactly these: NumPy's scalars are converted first
 
@@ -85,12 +85,21 @@ def converted(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def not_a_tensor(op: ElementwiseOp, name: str, value: Any) -> TypeError:
-    """The error about an input that is no tensor, with PyTorch's text."""
+def not_a_tensor(op: ElementwiseOp, name: str, value: Any, in_place: bool = False) -> TypeError:
+    """The error about an input that is no tensor, with PyTorch's text: a method that writes does not count its tensor."""
     if isinstance(value, Foreign):
         return TypeError(MIXED)
     public, position = op.name.partition(".")[0], op.inputs.index(name) + 1
-    return TypeError(f"{public}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
+    if in_place and position > 1:
+        public, position = f"{public}_", position - 1
+    return TypeError(f"{public}(): argument '{name}' (position {position}) must be Tensor, not {type_name(value)}")
+
+
+def type_name(value: Any) -> str:
+    """What C calls the type of a value: a type that is not made at run time names its module, too."""
+    kind = type(value)
+    is_made = kind.__flags__ & 1 << 9  # Py_TPFLAGS_HEAPTYPE
+    return kind.__name__ if is_made or kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 _resolved: dict[Any, tuple[Any, tuple[Any, ...]]] = {}
@@ -152,6 +161,21 @@ def _promote(op: ElementwiseOp, inputs: tuple[Any, ...]) -> tuple[Any, tuple[Any
     real = promoted.to_real() if promoted.is_complex and op.complex_form.result == "real" else promoted
     own = {"real": real, "int": dtypes.int64, "bool": dtypes.bool_}
     return promoted.numpy, tuple(own[kind].numpy for kind in op.output_kinds)
+
+
+def check_before_kernel(op: ElementwiseOp, inputs: tuple[Any, ...], out: Any) -> None:
+    """Raise what PyTorch finds wrong before it looks for a kernel: shapes that do not fit, a target that cannot take the
+    result. For an op that has no kernel for the inputs' dtypes.
+    """
+    shape = broadcast(op, inputs)
+    if out is None:
+        return
+    given = [x for x in inputs if x.__class__ in CLASSES]
+    dims, zeros = (
+        [FROM_NUMPY[x._array.dtype] for x in given if bool(x._array.shape) is wide] for wide in (True, False)
+    )
+    numbers = [dtypes.of_number(x) for x in inputs if x.__class__ not in CLASSES]
+    check_target(op, inputs, out, shape, dtypes.promote(dims, zeros, numbers).numpy, out is inputs[0])
 
 
 def _check_complex(op: ElementwiseOp, computed_in: dtypes.dtype) -> None:
@@ -218,7 +242,7 @@ def check_target(
         raise RuntimeError(no_out_grad(op.name))
     if not in_place:
         check_counted(out)
-        check_castable(out, dtype)
+        check_out_dtype(op.name, out, dtype)
         resize_out(out, shape)
     if not op.takes_expanded:
         check_self_overlap(out)

@@ -64,6 +64,25 @@ def check_castable(out: Any, dtype: Any) -> None:
         )
 
 
+_OF_THE_RESULT = frozenset({"abs", "bitwise_not", "ceil", "floor", "frac", "neg", "round", "sgn", "sign", "trunc"})
+_OF_BOOLS = frozenset({"isneginf", "isposinf", "signbit"})
+
+
+def check_out_dtype(name: str, out: Any, dtype: Any) -> None:
+    """`check_castable` for an elementwise function, some of which take no other dtype than the result's."""
+    result, own = FROM_NUMPY[dtype], FROM_NUMPY[out._array.dtype]
+    if own is not result:
+        if name in _OF_THE_RESULT:
+            raise RuntimeError(f"Found dtype {own.scalar_name} but expected {result.scalar_name}")
+        if name in _OF_BOOLS:
+            raise RuntimeError(f"{name} does not support non-boolean outputs.")
+        if name == "nan_to_num":
+            raise RuntimeError(
+                f"nan_to_num: dtype of out: {own.scalar_name} should be same as input: {result.scalar_name}"
+            )
+    check_castable(out, dtype)
+
+
 def resize_out(out: Any, shape: tuple[int, ...]) -> None:
     """Give `out` a shape, with PyTorch's warning when it had items of another one."""
     old = out._array

@@ -9,6 +9,7 @@ from ..autograd.variable import CLASSES
 from ..dispatch import dispatch
 from ..kernels import arithmetic as kernels
 from ..operands import NUMBERS
+from .checks import check_held
 from .selecting import nonzero
 
 
@@ -19,6 +20,9 @@ def check_alpha(input: Any, other: Any, alpha: Any) -> None:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and not any(d.is_complex for d in given):
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if not isinstance(alpha, complex):
+        tensors = [x.dtype for x in (input, other) if not isinstance(x, NUMBERS)]
+        dtypes.promote(tensors, [], [d for d in given if d not in tensors]).check_holds(alpha)
 
 
 def add(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
@@ -45,7 +49,8 @@ def sub(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
 
 def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
     """`other - alpha * input`."""
-    return dispatch(kernels.rsub, (input if alpha == 1 else input * alpha, other))
+    op = kernels.rsub_tensor if other.__class__ in CLASSES else kernels.rsub
+    return dispatch(op, (input if alpha == 1 else input * alpha, other))
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
@@ -60,6 +65,8 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
             return _integer_power(input, exponent)
         return dispatch(kernels.power_tensor, (input, exponent), (), out)
     check_exponent(input, exponent)
+    if exponent.__class__ is int:
+        check_held(input, exponent)
     return dispatch(kernels.power, (input, exponent), (), out)
 
 
@@ -95,4 +102,14 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_name}"
         )
+    if input.__class__ in CLASSES:
+        _check_side(input, other)
+    elif other.__class__ in CLASSES:
+        _check_side(other, input)
     return dispatch(kernels.where, (condition, input, other), (), out)
+
+
+def _check_side(tensor: Any, other: Any) -> None:
+    """`check_held` for a number beside a tensor; in halves one that is too large is infinite."""
+    if other.__class__ not in CLASSES and tensor.dtype not in (dtypes.float16, dtypes.bfloat16):
+        check_held(tensor, other)

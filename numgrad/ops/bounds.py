@@ -11,7 +11,7 @@ from ..dispatch import dispatch
 from ..kernels import bounds
 from ..limits import finfo
 from ..out import write_out
-from .checks import check_tensor
+from .checks import check_held, check_tensor
 from .complex_numbers import view_as_complex, view_as_real
 
 
@@ -51,6 +51,7 @@ def _clamped(name: str, input: Any, min: Any, max: Any, out: Any) -> Any:
         )
     if input._array.dtype.kind == "b" and not tensors[0] and all(isinstance(b, bool) for b in given):
         raise NotImplementedError("\"clamp_scalar_cpu\" not implemented for 'Bool'")
+    check_held(input, *given)
     if len(given) == 2:
         op = bounds.clamp_tensor if tensors[0] else bounds.clamp
     elif min is not None:
@@ -63,6 +64,7 @@ def _clamped(name: str, input: Any, min: Any, max: Any, out: Any) -> Any:
 def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
     """`input` where it is not below `min` (a number or a tensor), else that."""
     check_tensor("clamp_min", input)
+    check_held(input, min)
     op = bounds.clamp_min_tensor if min.__class__ in CLASSES else bounds.clamp_min
     return dispatch(op, (input, min), (), out)
 
@@ -70,6 +72,7 @@ def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
 def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
     """`input` where it is not above `max` (a number or a tensor), else that."""
     check_tensor("clamp_max", input)
+    check_held(input, max)
     op = bounds.clamp_max_tensor if max.__class__ in CLASSES else bounds.clamp_max
     return dispatch(op, (input, max), (), out)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..autograd.variable import CLASSES
 from ..device import device
-from ..dtype import dtype
+from ..dtype import dtype, get_default_dtype
 from ..memory_format import memory_format
 from ..operands import MIXED, Foreign
 from ..out import write_out
@@ -28,6 +28,16 @@ def check_tensors(name: str, **arguments: Any) -> None:
     """`check_tensor` for several arguments, in the function's order."""
     for position, (argument, value) in enumerate(arguments.items(), 1):
         check_tensor(name, value, argument, position)
+
+
+def check_held(input: Any, *numbers: Any) -> None:
+    """Raise RuntimeError, with PyTorch's text, for a number beside a tensor that the dtype of all does not reach to."""
+    own = input.dtype
+    if not own.is_differentiable and any(number.__class__ is float for number in numbers):
+        own = get_default_dtype()
+    for number in numbers:
+        if number.__class__ is int or number.__class__ is float:
+            own.check_holds(number)
 
 
 def check_bool(name: str, argument: str, value: Any) -> None:

@@ -25,7 +25,7 @@ def positive(input: Any) -> Any:
 def square(input: Any, *, out: Any = None) -> Any:
     """`input * input`, as its power 2."""
     check_tensor("square", input)
-    if input._array.dtype.kind == "b":
+    if input._array.dtype.kind == "b" and out is None:
         return input.long()
     return dispatch(arithmetic.power, (input, 2), (), out)
 

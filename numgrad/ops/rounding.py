@@ -118,15 +118,21 @@ def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
 
 def check_divisor(input: Any, other: Any) -> None:
     """Raise RuntimeError, with PyTorch's text, when integers are divided by 0 (on the CPU: a GPU is not asked)."""
+    if not _has_whole_items(input) or (_is_bool(input) and _is_bool(other)):  # there is no division of bools
+        return
     if other.__class__ in CLASSES:
-        if other._array.dtype.kind not in "iu" or other._device.type != "cpu" or not _has_whole_items(input):
+        if other._array.dtype.kind not in "iub" or other._device.type != "cpu":
             return
         zero = bool((other == 0).any())
     else:
-        zero = isinstance(other, int) and other == 0 and _has_whole_items(input)
+        zero = isinstance(other, int) and other == 0
     if zero:
         raise RuntimeError("ZeroDivisionError")
 
 
 def _has_whole_items(x: Any) -> bool:
-    return (x._array.dtype.kind in "iu" and x._array.size > 0) if x.__class__ in CLASSES else isinstance(x, int)
+    return (x._array.dtype.kind in "iub" and x._array.size > 0) if x.__class__ in CLASSES else isinstance(x, int)
+
+
+def _is_bool(x: Any) -> bool:
+    return x._array.dtype.kind == "b" if x.__class__ in CLASSES else isinstance(x, bool)

@@ -203,6 +203,7 @@ def _index_fill(name: str, input: Any, dim: int, index: Any, value: Any, out: An
     _warn_of_expanded("index_fill_", out)
     if value.__class__ in CLASSES:
         return dispatch(kernels.index_fill_tensor, (input, index, value), (d,), out)
+    input.dtype.check_holds(value)
     return dispatch(kernels.index_fill, (input, index), (d, value), out)
 
 

@@ -25,14 +25,15 @@ def _define(name: str, source: str, op: ElementwiseOp, where: str) -> Callable[.
 
 
 def function_of(op: ElementwiseOp) -> Callable[..., Any]:
-    """`numgrad.f(input, ..., *, out=None)`."""
+    """`numgrad.f(input, ..., *, out=None)`, for some without `out`."""
     names = ", ".join(op.inputs)
+    option, out = (", *, out=None", "out") if op.takes_out else ("", "None")
     check = (
         "    if input.__class__ not in CLASSES:\n        raise not_a_tensor(op, op.inputs[0], input)\n"
         if len(op.inputs) == 1
         else ""
     )
-    source = f"def {op.name}({names}, *, out=None):\n{check}    return dispatch(op, ({names},), (), out)\n"
+    source = f"def {op.name}({names}{option}):\n{check}    return dispatch(op, ({names},), (), {out})\n"
     return _define(op.name, source, op, "function")
 
 
